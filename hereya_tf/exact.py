@@ -1,0 +1,65 @@
+"""JSON in which numbers keep every digit.
+
+An engine prints numbers of any length (1/3 has 155 digits, 1e400 has 401); floats would round them and
+Python refuses integers over 4,300 digits. Integers stay `int` where they can, everything else is a Decimal.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+# int() refuses longer texts (sys.int_info.default_max_str_digits); Decimal has no such limit.
+_LONGEST_INT = 4000
+
+
+def loads(text: str) -> Any:
+    """Decode one JSON document; raises ValueError for anything else, NaN and Infinity included."""
+    return json.loads(text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse)
+
+
+def decode_prefix(text: str) -> tuple[Any, int]:
+    """Decode the JSON document at the start of `text`; returns it and the index just behind it."""
+    decoder = json.JSONDecoder(parse_float=_decimal, parse_int=_integer, parse_constant=_refuse)
+    return decoder.raw_decode(text)
+
+
+def dumps(value: Any) -> str:
+    """Encode compactly, numbers as they were read; raises TypeError for what JSON cannot hold."""
+    return "".join(_pieces(value))
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield "{"
+        for index, (key, item) in enumerate(value.items()):
+            yield ("," if index else "") + json.dumps(key, ensure_ascii=False) + ":"
+            yield from _pieces(item)
+        yield "}"
+    elif isinstance(value, list | tuple):
+        yield "["
+        for index, item in enumerate(value):
+            if index:
+                yield ","
+            yield from _pieces(item)
+        yield "]"
+    elif type(value).__name__ == "Decimal":
+        yield str(value)
+    else:
+        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _decimal(text: str) -> "Decimal":
+    from decimal import Decimal
+
+    return Decimal(text)
+
+
+def _integer(text: str) -> "int | Decimal":
+    return int(text) if len(text) < _LONGEST_INT else _decimal(text)
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
