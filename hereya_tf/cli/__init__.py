@@ -1,0 +1,145 @@
+"""The command line: a lazy group of commands, and the only place that exits."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import click
+
+from hereya_tf import __version__
+
+USAGE_EXIT_CODE = 64
+INTERNAL_EXIT_CODE = 70
+
+# name -> (module, attribute, help line); a command's module is imported when the command is used.
+COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "provision": ("hereya_tf.cli.operations", "provision", "Create or update what a package describes."),
+    "destroy": ("hereya_tf.cli.operations", "destroy", "Destroy what a package has created."),
+    "lock": ("hereya_tf.cli.lock", "lock", "Who holds a lock, and who waits for it."),
+    "runs": ("hereya_tf.cli.runs", "runs", "The history of runs; cancel a live one."),
+    "schema": ("hereya_tf.cli.schema", "schema", "JSON Schema of what `--json` prints."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and loads the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of a life cycle."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module."""
+        if cmd_name not in COMMANDS:
+            return None
+        import importlib
+
+        module, attribute, _ = COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Like click's, but an unknown command names the nearest one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else "`hereya-tf --help` lists the commands"
+            raise click.UsageError(f"there is no command `{args[0]}`\nhint: {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=False,
+    invoke_without_command=True,
+)
+@click.version_option(__version__, "-V", "--version", prog_name="hereya-tf", message="%(prog)s %(version)s")
+@click.pass_context
+def group(context: click.Context) -> None:
+    """Run Terraform and OpenTofu unattended.
+
+    \b
+    hereya-tf provision ./network --yes
+    hereya-tf provision ./database -p size=small --state db.tfstate --yes --json
+    hereya-tf destroy ./network
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit with a code of the contract."""
+    _open_standard_descriptors()
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        code = group.main(args=arguments, prog_name="hereya-tf", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as request:
+        return request.exit_code
+    except click.ClickException as error:
+        return _complain(f"error: {error.format_message()}", _usage_hint(error), code=USAGE_EXIT_CODE)
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    except BrokenPipeError:
+        # Whoever read our stdout has gone; Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except Exception as error:
+        return _failure(error)
+
+
+def _failure(error: Exception) -> int:
+    from hereya_tf.errors import HereyaError
+
+    if isinstance(error, HereyaError):
+        hints = "".join(f"\nhint: {hint}" for hint in error.hints)
+        return _complain(f"error: {error}", hints.strip("\n"), code=error.failure_class.exit_code)
+    if os.environ.get("HEREYA_TF_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    kind = type(error).__name__
+    return _complain(
+        f"error: hereya-tf itself failed: {kind}: {error}",
+        "hint: set HEREYA_TF_DEBUG=1 for the traceback, and report it",
+        code=INTERNAL_EXIT_CODE,
+    )
+
+
+def _complain(*lines: str, code: int) -> int:
+    try:
+        sys.stderr.write("".join(f"{line}\n" for line in lines if line))
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return code  # nobody is there to be told
+    return code
+
+
+def _usage_hint(error: click.ClickException) -> str:
+    context: Any = getattr(error, "ctx", None)
+    if context is None or "hint:" in error.format_message():
+        return ""
+    return f"hint: `{context.command_path} --help` shows what it takes"
+
+
+def _open_standard_descriptors() -> None:
+    """Open /dev/null on a closed 0, 1 or 2: the next file opened would take its number, and our output."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

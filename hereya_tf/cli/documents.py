@@ -1,0 +1,32 @@
+"""How query commands print: a table for people, or one JSON document."""
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from hereya_tf.ui.plain import visible
+
+json_option = click.option(
+    "--json",
+    "json_output",
+    envvar="HEREYA_TF_JSON",
+    is_flag=True,
+    help="One JSON document on stdout. [env var: HEREYA_TF_JSON]",
+)
+
+
+def print_document(document: Any) -> None:
+    """One JSON document, indented for a person who looks at it on a terminal."""
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2 if os.isatty(1) else None))
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns as wide as they need to be."""
+    shown = [tuple(visible(cell) for cell in row) for row in (head, *rows)]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(head))]
+    for row in shown:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())

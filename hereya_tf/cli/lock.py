@@ -1,0 +1,125 @@
+"""`lock list|status|release`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hereya_tf import locks
+from hereya_tf.cli.documents import json_option, print_document, print_table
+from hereya_tf.cli.options import Duration
+from hereya_tf.cli.places import find_places
+from hereya_tf.run import Places
+
+package_argument = click.argument("package", required=False, default=".")
+
+
+@click.group("lock")
+def lock() -> None:
+    """Who holds a lock, and who waits for it."""
+
+
+@lock.command("list")
+@json_option
+def list_(json_output: bool) -> None:
+    """All locks that are held or waited for."""
+    states = [state for state in _states(find_places(os.environ)) if state.held or state.waiting]
+    _print(states, json_output, nothing="no lock is held")
+
+
+@lock.command("status")
+@package_argument
+@json_option
+def status(package: str, json_output: bool) -> None:
+    """The locks of PACKAGE (a directory, default `.`)."""
+    places = find_places(os.environ)
+    states = [state for state in _of_package(places, Path(package)) if state.held or state.waiting]
+    _print(states, json_output, nothing=f"nobody holds a lock of {package}")
+
+
+@lock.command("release")
+@package_argument
+@click.option("--force", is_flag=True, help="End the run that holds the lock, gracefully.")
+@click.option("--grace", type=Duration(), default="60s", show_default=True, help="Time to end in.")
+@json_option
+def release(package: str, force: bool, grace: float, json_output: bool) -> None:
+    """Free the locks of PACKAGE: what a dead run left behind, or with --force a run that lives.
+
+    A live run is asked to end as by Ctrl-C: what is in flight is finished and the state is saved.
+    """
+    from hereya_tf.release import release_lock
+
+    places = find_places(os.environ)
+    states = [state for state in _of_package(places, Path(package)) if state.held]
+    stories = [release_lock(state, places, force=force, grace=grace) for state in states]
+    if json_output:
+        print_document({"released": [state.stem for state in states], "did": stories})
+        return
+    for story in stories or [f"nobody holds a lock of {package}"]:
+        click.echo(story)
+
+
+def _states(places: Places) -> tuple[locks.LockState, ...]:
+    try:
+        return locks.inspect(places.locks)
+    except OSError:
+        return ()
+
+
+def _of_package(places: Places, package: Path) -> list[locks.LockState]:
+    """The package directory's lock, and what the run that holds it holds besides."""
+    path = str(package.resolve())
+    stem = locks.LockKey(locks.LockKind.PACKAGE, path).stem
+    states = _states(places)
+    runs = {state.holder.run for state in states if state.stem == stem and state.holder is not None}
+    return [
+        state
+        for state in states
+        if state.stem == stem or (state.holder is not None and state.holder.run in runs)
+    ]
+
+
+def _print(states: list[locks.LockState], json_output: bool, *, nothing: str) -> None:
+    if json_output:
+        print_document({"locks": [_document(state) for state in states]})
+        return
+    if not states:
+        click.echo(nothing)
+        return
+    rows = []
+    for state in states:
+        rows.append((state.stem, *_who(state.holder, "holds it" if state.held else "died")))
+        rows += [("", *_who(waiter, f"waits ({place})")) for place, waiter in enumerate(state.waiting, 1)]
+    print_table(("LOCK", "", "RUN", "OPERATION", "PID", "HOST", "SINCE"), rows)
+
+
+def _who(holder: locks.Holder | None, role: str) -> tuple[str, ...]:
+    if holder is None:
+        return (role, "unknown", "", "", "", "")
+    pid = str(holder.process.pid)
+    return (role, holder.run, holder.operation, pid, holder.host, holder.since)
+
+
+def _document(state: locks.LockState) -> dict[str, Any]:
+    return {
+        "lock": state.stem,
+        "key": state.holder.key if state.holder is not None else None,
+        "held": state.held,
+        "holder": _holder_document(state.holder),
+        "waiting": [_holder_document(waiter) for waiter in state.waiting],
+    }
+
+
+def _holder_document(holder: locks.Holder | None) -> dict[str, Any] | None:
+    if holder is None:
+        return None
+    engine = holder.engine
+    return {
+        "run": holder.run,
+        "pid": holder.process.pid,
+        "host": holder.host,
+        "operation": holder.operation,
+        "since": holder.since,
+        "engine_pid": engine.process.pid if engine is not None else None,
+    }

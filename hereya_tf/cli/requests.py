@@ -1,0 +1,130 @@
+"""From the options of a run to the request: files are read, texts are parsed, the first fault is kept."""
+
+from pathlib import Path
+from typing import Any
+
+from hereya_tf.commands import EngineOptions
+from hereya_tf.errors import BadInput, HereyaError
+from hereya_tf.operation import Operation
+from hereya_tf.preparation import RunRequest
+from hereya_tf.request import Request, read_request
+from hereya_tf.values import (
+    Given,
+    VariableFile,
+    parse_environment_entry,
+    parse_parameter,
+    read_environment_file,
+    read_parameter_file,
+)
+from hereya_tf.workspace import generate_backend
+
+
+_NOTHING_ASKED = Request(None, None, (), (), None, None, None, None, ())
+
+
+def build_request(operation: Operation, options: dict[str, Any], inputs: list[tuple[str, str]]) -> RunRequest:
+    """The request that the options make; never raises: what is wrong is refused by the run itself, as a result."""
+    try:
+        return _build(operation, options, inputs)
+    except HereyaError as error:
+        package = Path(options["package"] or ".").absolute()
+        return RunRequest(operation=operation, package=package, approved=True, refusal=error)
+
+
+def _build(operation: Operation, options: dict[str, Any], inputs: list[tuple[str, str]]) -> RunRequest:
+    asked = read_request(options["request"]) if options["request"] else _NOTHING_ASKED
+    package = options["package"] or asked.package or "."
+    extra: dict[str, tuple[str, ...]] = {}
+    for entry in options["engine_arg"]:
+        step, _, argument = entry.partition("=")
+        extra[step] = (*extra.get(step, ()), argument)
+    state = options["state"] or asked.state_path
+    return RunRequest(
+        operation=operation,
+        package=Path(package).absolute(),
+        approved=options["yes"],
+        inputs=(*asked.parameters, *_inputs(inputs)),
+        additions=_additions(asked, options),
+        warnings=asked.warnings,
+        workspace=options["workspace"],
+        create_workspace=options["create_workspace"],
+        backend=generate_backend(
+            state=Path(state) if state else None,
+            bucket=options["state_bucket"] or asked.state_bucket,
+            region=options["state_region"] or asked.state_region,
+            lock_table=options["state_lock_table"] or asked.state_lock_table,
+            identifier=options["identifier"] or _request_id(asked, options),
+        ),
+        backend_config=tuple(_backend_entry(entry) for entry in options["backend_config"]),
+        lock_key=options["lock_key"],
+        engine=options["engine"],
+        engine_options=EngineOptions(
+            lock_timeout=options["lock_timeout"],
+            parallelism=options["parallelism"],
+            targets=options["targets"],
+            excludes=options["excludes"],
+            replaces=options.get("replaces", ()),
+            refresh=options["refresh"],
+            extra=extra,
+        ),
+        engine_log=_private_log(options["engine_log"]),
+        ignore_cli_args=options["ignore_cli_args"],
+        reinit=options["reinit"],
+        wait=0.0 if options["no_wait"] else options["wait"],
+        grace=options["grace"],
+        redact=options["redact"],
+        show_sensitive=options["show_sensitive"],
+        engine_messages=options["engine_messages"],
+    )
+
+
+def _request_id(asked: Request, options: dict[str, Any]) -> str | None:
+    """A request's id names the state of a generated backend; without one it is only a name."""
+    generated = options["state"] or options["state_bucket"] or asked.state_path or asked.state_bucket
+    return asked.id if generated else None
+
+
+def _inputs(given: list[tuple[str, str]]) -> list[Given | VariableFile]:
+    inputs: list[Given | VariableFile] = []
+    for kind, text in given:
+        if kind == "param":
+            inputs.append(parse_parameter(text))
+        elif kind == "param_file":
+            inputs += read_parameter_file(Path(text))
+        elif Path(text).is_file():
+            inputs.append(VariableFile(Path(text).absolute()))
+        else:
+            raise BadInput(f"`--var-file {text}` is not a file", "check the path")
+    return inputs
+
+
+def _additions(asked: Request, options: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    entries = list(asked.environment)
+    for file in options["env_file"]:
+        entries += read_environment_file(Path(file))
+    entries += [parse_environment_entry(entry) for entry in options["env"]]
+    return tuple(dict(entries).items())
+
+
+def _backend_entry(entry: str) -> str:
+    name, separator, _ = entry.partition("=")
+    if separator:
+        if not name.strip().isidentifier():
+            raise BadInput(f"`{name}` is not the name of a backend setting", "use `--backend-config NAME=VALUE`")
+        return entry
+    path = Path(entry)
+    if not path.is_file():
+        raise BadInput(f"`--backend-config {entry}` is neither NAME=VALUE nor a file", "check the path")
+    return str(path.absolute())
+
+
+def _private_log(path: str | None) -> Path | None:
+    if path is None:
+        return None
+    from hereya_tf.private import open_private
+
+    try:
+        open_private(Path(path)).close()
+    except OSError as error:
+        raise BadInput(f"`--engine-log {path}` cannot be written: {error.strerror}", "give another path") from error
+    return Path(path).absolute()

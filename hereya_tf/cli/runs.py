@@ -1,0 +1,123 @@
+"""`runs list|show|log|cancel`."""
+
+import os
+from typing import Any
+
+import click
+
+from hereya_tf import history
+from hereya_tf.cli.documents import json_option, print_document, print_table
+from hereya_tf.cli.places import find_places
+
+run_argument = click.argument("run")
+
+
+@click.group("runs")
+def runs() -> None:
+    """The history of runs. RUN is an id, the beginning or end of one, or `last`."""
+
+
+@runs.command("list")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest N.")
+@json_option
+def list_(limit: int, json_output: bool) -> None:
+    """The newest runs, the newest last."""
+    records = history.list_runs(find_places(os.environ).runs)[-limit:]
+    if json_output:
+        print_document({"runs": [_document(record) for record in records]})
+        return
+    rows = [
+        (record.id, record.operation, record.state, _duration(record), record.workspace, record.package)
+        for record in records
+    ]
+    print_table(("RUN", "OPERATION", "STATE", "TOOK", "WORKSPACE", "PACKAGE"), rows)
+
+
+@runs.command("show")
+@run_argument
+@json_option
+def show(run: str, json_output: bool) -> None:
+    """What is known of one run: who, what, when, and how it ended."""
+    places = find_places(os.environ)
+    record = history.find_run(places.runs, run)
+    document = _document(record)
+    last = next(
+        (event for event in reversed(history.read_log(places.runs / record.id)) if event["type"] == "result"),
+        None,
+    )
+    if json_output:
+        print_document({**document, "result": last})
+        return
+    for name, value in document.items():
+        if value not in (None, ""):
+            click.echo(f"{name:<12} {value}")
+    if last is not None and last["failure"] is not None:
+        from hereya_tf.report import failure_lines
+        from hereya_tf.ui.plain import visible
+
+        for line in failure_lines(last):
+            click.echo(visible(line))
+
+
+@runs.command("log")
+@run_argument
+@click.option("-v", "--verbose", is_flag=True, help="All that the engine said.")
+@json_option
+def log(run: str, verbose: bool, json_output: bool) -> None:
+    """What a run said, as far as it has come; --json prints its events as they are (NDJSON)."""
+    from hereya_tf.events import encode
+    from hereya_tf.ui.plain import Detail, PlainLines
+
+    places = find_places(os.environ)
+    record = history.find_run(places.runs, run)
+    plain = PlainLines(Detail.VERBOSE if verbose else Detail.NORMAL)
+    for event in history.read_log(places.runs / record.id):
+        if json_output:
+            click.echo(encode(event))
+        else:
+            for line in plain.lines(event):
+                click.echo(line)
+
+
+@runs.command("cancel")
+@run_argument
+@json_option
+def cancel(run: str, json_output: bool) -> None:
+    """Ask a live run to end: what is in flight is finished, the state is saved, locks are freed."""
+    from hereya_tf.errors import BadInput
+
+    places = find_places(os.environ)
+    record = history.find_run(places.runs, run)
+    if not record.is_alive:
+        raise BadInput(f"run `{record.id}` has ended already ({record.state})", "`hereya-tf runs list` shows live ones")
+    history.request_cancel(places.runs / record.id, record)
+    if json_output:
+        print_document({"run": record.id, "asked": True})
+    else:
+        click.echo(f"run {record.id} was asked to end; `hereya-tf runs log {record.id}` shows how it does")
+
+
+def _document(record: history.RunRecord) -> dict[str, Any]:
+    return {
+        "run": record.id,
+        "operation": record.operation,
+        "state": record.state,
+        "package": record.package,
+        "workspace": record.workspace,
+        "key": record.key,
+        "started": record.started,
+        "ended": record.ended,
+        "seconds": record.seconds,
+        "exit_code": record.exit_code,
+        "reason": record.reason,
+        "engine": record.engine,
+        "host": record.host,
+        "pid": record.process.pid,
+        "version": record.version,
+    }
+
+
+def _duration(record: history.RunRecord) -> str:
+    from hereya_tf.ui.plain import format_seconds
+
+    return "" if record.seconds is None else format_seconds(record.seconds)

@@ -1,0 +1,190 @@
+"""What to run: the arguments and the environment of each engine command (pure)."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from hereya_tf.durations import format_duration
+from hereya_tf.errors import CliArgsSet
+
+# Set for every engine command: no questions, no call home, no terminal of git's or ssh's.
+MANAGED = {
+    "TF_IN_AUTOMATION": "1",
+    "TF_INPUT": "0",
+    "CHECKPOINT_DISABLE": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "SSH_ASKPASS_REQUIRE": "never",
+}
+# Taken out: COMP_LINE makes every command print completions and do nothing, with exit code 0;
+# a log level puts 50 kB on stderr for a trivial plan; reattached providers are a debugger's.
+STRIPPED = ("COMP_LINE", "COMP_POINT", "TF_REATTACH_PROVIDERS")
+STRIPPED_PREFIXES = ("TF_LOG", "TF_CLI_ARGS")
+
+
+class Step(StrEnum):
+    """One engine command of a run."""
+
+    INIT = "init"
+    PLAN = "plan"
+    APPLY = "apply"
+    DESTROY = "destroy"
+    OUTPUT = "output"
+    WORKSPACE = "workspace"
+
+
+class EngineOptions(NamedTuple):
+    """What the user wants of the engine beyond the operation itself; `lock_timeout` is in seconds."""
+
+    lock_timeout: float = 300.0
+    parallelism: int | None = None
+    targets: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    refresh: bool = True
+    extra: Mapping[str, tuple[str, ...]] = {}
+
+
+def init_arguments(
+    options: EngineOptions,
+    *,
+    json: bool,
+    backend_files: Sequence[str] = (),
+    variable_files: Sequence[Path] = (),
+    reconfigure: bool = False,
+) -> tuple[str, ...]:
+    """`init` without questions; `backend_files` are `-backend-config` values in their order."""
+    return (
+        Step.INIT,
+        *(("-json",) if json else ()),
+        "-input=false",
+        "-no-color",
+        *(("-reconfigure",) if reconfigure else ()),
+        *(f"-backend-config={file}" for file in backend_files),
+        *_variables(variable_files),
+        *options.extra.get(Step.INIT, ()),
+    )
+
+
+def apply_arguments(
+    options: EngineOptions, step: Step, *, variable_files: Sequence[Path] = ()
+) -> tuple[str, ...]:
+    """`apply` or `destroy` in one step, approved."""
+    return (
+        step,
+        "-json",  # first: a bad flag before it is reported as text on stderr
+        "-auto-approve",
+        *_common(options),
+        *_choices(options),
+        *_variables(variable_files),
+        *options.extra.get(step, ()),
+    )
+
+
+def plan_arguments(
+    options: EngineOptions, *, out: Path, destroy: bool, variable_files: Sequence[Path] = ()
+) -> tuple[str, ...]:
+    """`plan` into the file `out`."""
+    return (
+        Step.PLAN,
+        "-json",
+        *(("-destroy",) if destroy else ()),
+        *_common(options),
+        f"-out={out}",
+        *_choices(options),
+        *_variables(variable_files),
+        *options.extra.get(Step.PLAN, ()),
+    )
+
+
+def apply_plan_arguments(options: EngineOptions, step: Step, *, plan: Path) -> tuple[str, ...]:
+    """Apply exactly the saved `plan` (of a destroy as well); its choices are in it."""
+    return (
+        Step.APPLY,
+        "-json",
+        *_common(options),
+        *_parallelism(options),
+        *options.extra.get(step, ()),
+        str(plan),
+    )
+
+
+def output_arguments() -> tuple[str, ...]:
+    """All outputs as one JSON document, sensitive ones too."""
+    return (Step.OUTPUT, "-json", "-no-color")
+
+
+def workspace_list_arguments() -> tuple[str, ...]:
+    """The names of all workspaces, one a line; the command has no `-json`."""
+    return (Step.WORKSPACE, "list", "-no-color")
+
+
+def refuse_cli_args(environment: Mapping[str, str], *, ignore: bool) -> None:
+    """Raise CliArgsSet when TF_CLI_ARGS* is set: `TF_CLI_ARGS_apply=-destroy` destroys everything, exit code 0."""
+    names = sorted(name for name, value in environment.items() if name.startswith("TF_CLI_ARGS") and value)
+    if not names or ignore:
+        return
+    name = names[0]
+    step = name.removeprefix("TF_CLI_ARGS").removeprefix("_") or Step.APPLY
+    raise CliArgsSet(
+        f"`{name}` is set, and would slip arguments into the engine's commands",
+        f"use `--engine-arg {step}=ARG` for each argument you need, then unset `{name}`",
+        "or pass `--ignore-cli-args` to run without them",
+    )
+
+
+def managed_environment(
+    environment: Mapping[str, str],
+    *,
+    additions: Mapping[str, str],
+    workspace: str | None,
+    data_directory: str | None,
+    log_file: Path | None = None,
+) -> dict[str, str]:
+    """The engine's environment: the user's without what changes an engine's behaviour behind our back.
+
+    `workspace` and `data_directory` are set where given; `additions` are the user's `--env`.
+    """
+    theirs = {name: value for name, value in environment.items() if not name.startswith("HEREYA_")}
+    kept = {
+        name: value
+        for name, value in {**theirs, **additions}.items()
+        if name not in STRIPPED and not name.startswith(STRIPPED_PREFIXES)
+    }
+    managed = {**kept, **MANAGED, "GIT_SSH_COMMAND": _batch_ssh(kept)}
+    if workspace is not None:
+        managed["TF_WORKSPACE"] = workspace
+    if data_directory is not None:
+        managed["TF_DATA_DIR"] = data_directory
+    if log_file is not None:
+        managed |= {"TF_LOG": "TRACE", "TF_LOG_PATH": str(log_file)}
+    return managed
+
+
+def _batch_ssh(environment: Mapping[str, str]) -> str:
+    # An unknown host key, a passphrase or a password would be asked for on /dev/tty or by a window.
+    own = environment.get("GIT_SSH_COMMAND") or shlex.quote(environment.get("GIT_SSH") or "ssh")
+    return f"{own} -o BatchMode=yes"
+
+
+def _common(options: EngineOptions) -> tuple[str, ...]:
+    return ("-input=false", f"-lock-timeout={format_duration(options.lock_timeout)}", "-no-color")
+
+
+def _choices(options: EngineOptions) -> tuple[str, ...]:
+    return (
+        *_parallelism(options),
+        *(() if options.refresh else ("-refresh=false",)),
+        *(f"-target={address}" for address in options.targets),
+        *(f"-exclude={address}" for address in options.excludes),
+        *(f"-replace={address}" for address in options.replaces),
+    )
+
+
+def _parallelism(options: EngineOptions) -> tuple[str, ...]:
+    return () if options.parallelism is None else (f"-parallelism={options.parallelism}",)
+
+
+def _variables(files: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(f"-var-file={file}" for file in files)

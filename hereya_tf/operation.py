@@ -1,0 +1,214 @@
+"""What provision and destroy do on an engine, step by step, once everything is prepared and locked."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from hereya_tf import commands, events, initialisation, messages
+from hereya_tf.commands import EngineOptions, Step
+from hereya_tf.engine import quirks
+from hereya_tf.errors import Cancelled, FailureClass, ShellCommandError, WorkspaceUnknown
+from hereya_tf.messages import Output
+from hereya_tf.steps import Context, StepOutcome, run_step
+from hereya_tf.summary import Changes
+from hereya_tf.workspace import Workspace, override_text
+
+
+class Operation(StrEnum):
+    """What a run does."""
+
+    PROVISION = "provision"
+    DESTROY = "destroy"
+
+
+class Question(NamedTuple):
+    """What a person is asked before anything is changed."""
+
+    operation: Operation
+    package: Path
+    planned: Changes
+
+
+class Plan(NamedTuple):
+    """Everything that the steps need, as values; `ask` is None when the run is approved."""
+
+    operation: Operation
+    workspace: Workspace
+    create_workspace: bool
+    options: EngineOptions
+    backend_files: tuple[str, ...]
+    backend_contents: tuple[str, ...]
+    variable_files: tuple[Path, ...]
+    variable_contents: tuple[str, ...]
+    reinit: bool
+    cache: Path
+    ask: Callable[[Question], bool] | None
+
+
+class Performance:
+    """The steps of one run; what they came to can be read after a failure as well."""
+
+    def __init__(self, context: Context, plan: Plan) -> None:
+        self._context = context
+        self._plan = plan
+        self._attempts: dict[Step, int] = {}
+        self.seconds: dict[Step, float] = {}
+        self.acted: StepOutcome | None = None
+        self.failed: StepOutcome | None = None
+        self.outputs: Mapping[str, Output] = {}
+
+    def perform(self) -> None:
+        """All steps in order. Raises the error of the first that fails, or the interrupt's."""
+        skipped = self._initialise_if_needed()
+        try:
+            self._act()
+        except ShellCommandError:
+            diagnosis = self.failed.diagnosis if self.failed is not None else None
+            if not skipped or diagnosis is None or not diagnosis.needs_init:
+                raise
+            # The engine knows better than our memory of the last init.
+            self._initialise()
+            self._act()
+
+    def _act(self) -> None:
+        self._check_workspace()
+        if self._plan.operation is Operation.DESTROY:
+            self.outputs = self._read_outputs()
+            self._change(Step.DESTROY)
+        else:
+            acted = self._change(Step.APPLY)
+            given = acted.summary.outputs
+            complete = given is not None and acted.summary.outputs_complete
+            self.outputs = given if given is not None and complete else self._read_outputs()
+
+    def _change(self, step: Step) -> StepOutcome:
+        plan = self._plan
+        if plan.ask is None:
+            arguments = commands.apply_arguments(plan.options, step, variable_files=plan.variable_files)
+            return self._run(step, arguments)
+        saved = self._context.directory.private_file("plan.bin", "")
+        planned = self._run(
+            Step.PLAN,
+            commands.plan_arguments(
+                plan.options,
+                out=saved,
+                destroy=step is Step.DESTROY,
+                variable_files=plan.variable_files,
+            ),
+        )
+        if any(planned.summary.planned) and not plan.ask(
+            Question(plan.operation, self._context.package, planned.summary.planned)
+        ):
+            raise Cancelled("the plan was not approved, and nothing was changed")
+        return self._run(step, commands.apply_plan_arguments(plan.options, step, plan=saved))
+
+    def _run(self, step: Step, arguments: tuple[str, ...], *, streams: bool = True) -> StepOutcome:
+        self._context.interrupt.check()
+        attempt = self._attempts[step] = self._attempts.get(step, 0) + 1
+        outcome = run_step(self._context, step, arguments, attempt=attempt, streams=streams)
+        self.seconds[step] = self.seconds.get(step, 0.0) + outcome.exit.seconds
+        if step in (Step.APPLY, Step.DESTROY):
+            self.acted = outcome
+        if outcome.ok:
+            return outcome
+        self.failed = outcome
+        # "Cancelled" and "timed out" come from our own record: the engine's exit code is 1 for both.
+        self._context.interrupt.check()
+        raise outcome.error()
+
+    def _read_outputs(self) -> Mapping[str, Output]:
+        outcome = self._run(Step.OUTPUT, commands.output_arguments(), streams=False)
+        try:
+            return messages.read_output_values(messages.read_document(outcome.document))
+        except ValueError as error:
+            self.failed = outcome
+            raise ShellCommandError(
+                f"`output -json` did not print the outputs: {error}",
+                "run `hereya-tf runs log last` to see what it said",
+                command=outcome.command,
+                exit_code=0,
+                stderr=outcome.stderr,
+                failure_class=FailureClass.ENGINE_ERROR,
+            ) from error
+
+    def _initialise_if_needed(self) -> bool:
+        """Init unless the last good one saw exactly what there is now; returns whether it was skipped."""
+        if not self._plan.reinit and self._memory().holds(self._fingerprint()):
+            self._context.journal.emit(events.StepFinished(Step.INIT, True, None, 0.0, True))
+            return True
+        self._initialise()
+        return False
+
+    def _initialise(self) -> None:
+        memory = self._memory()
+        memory.forget()
+        engine = self._context.binary
+        json = quirks.supports_init_json(engine.engine, engine.version)
+        self._run(Step.INIT, self._init_arguments(json=json), streams=True)
+        memory.keep(self._fingerprint())
+
+    def _init_arguments(self, *, json: bool) -> tuple[str, ...]:
+        plan = self._plan
+        engine = self._context.binary
+        wants_variables = quirks.takes_variables_at_init(engine.engine, engine.version)
+        return commands.init_arguments(
+            plan.options,
+            json=json,
+            backend_files=plan.backend_files,
+            variable_files=plan.variable_files if wants_variables else (),
+            # A generated backend says itself where the state is; nothing is ever to be copied into it.
+            reconfigure=plan.workspace.backend is not None,
+        )
+
+    def _memory(self) -> initialisation.InitMemory:
+        place = f"{self._context.package.resolve()}\0{self._plan.workspace.data_directory}"
+        return initialisation.InitMemory(self._plan.cache, place)
+
+    def _fingerprint(self) -> str:
+        plan = self._plan
+        engine = self._context.binary
+        backend = plan.workspace.backend
+        wants_variables = quirks.takes_variables_at_init(engine.engine, engine.version)
+        return initialisation.fingerprint(
+            self._context.package,
+            plan.workspace.data_directory,
+            engine,
+            arguments=plan.options.extra.get(Step.INIT, ()),
+            contents=(
+                override_text(backend) if backend is not None else "",
+                *plan.backend_contents,
+                *(plan.variable_contents if wants_variables else ()),
+            ),
+        )
+
+    def _check_workspace(self) -> None:
+        """Refuse a workspace that does not exist: plan and apply would create it without a word."""
+        workspace = self._plan.workspace
+        wanted = workspace.selected
+        if wanted is None or workspace.backend is not None or self._plan.create_workspace or wanted == "default":
+            return
+        if (self._context.package / "terraform.tfstate.d" / wanted).is_dir():
+            return
+        environment = {**self._context.environment}
+        environment.pop("TF_WORKSPACE", None)
+        listing = run_step(
+            self._context._replace(environment=environment),
+            Step.WORKSPACE,
+            commands.workspace_list_arguments(),
+            streams=False,
+        )
+        if not listing.ok:
+            self.failed = listing
+            self._context.interrupt.check()
+            raise listing.error()
+        names = {line.lstrip("*").strip() for line in listing.document.splitlines()}
+        if wanted not in names:
+            raise WorkspaceUnknown(
+                f"there is no workspace `{wanted}`",
+                f"add `--create-workspace` to create it; there are {_listed(names)}",
+            )
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names) if name) or "none"

@@ -1,0 +1,263 @@
+"""Everything that is decided before a lock is taken: package, values, workspace, engine, what to redact."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from hereya_tf import commands, values
+from hereya_tf.commands import EngineOptions, Step
+from hereya_tf.engine import Binary, EngineName, quirks
+from hereya_tf.engine.choose import choose
+from hereya_tf.engine.evidence import check_mismatch, evidence
+from hereya_tf.errors import BadInput, EngineUnsupported, HereyaError
+from hereya_tf.operation import Operation, Plan, Question
+from hereya_tf.package import Package, read_package
+from hereya_tf.redact import Redactor, credential_values, looks_like_credential_name
+from hereya_tf.rundirectory import RunDirectory
+from hereya_tf.values import Given, VariableFile
+from hereya_tf.workspace import (
+    BackendKind,
+    GeneratedBackend,
+    Workspace,
+    backend_settings_text,
+    identify_workspace,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """What the caller wants, as values; durations in seconds, paths absolute."""
+
+    operation: Operation
+    package: Path
+    approved: bool
+    inputs: tuple[Given | VariableFile, ...] = ()
+    additions: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    workspace: str | None = None
+    create_workspace: bool = False
+    backend: GeneratedBackend | None = None
+    backend_config: tuple[str, ...] = ()
+    lock_key: str | None = None
+    engine: str | None = None
+    engine_source: str = "--engine"
+    engine_options: EngineOptions = EngineOptions()
+    engine_log: Path | None = None
+    ignore_cli_args: bool = False
+    reinit: bool = False
+    wait: float | None = 1800.0
+    grace: float = 60.0
+    redact: tuple[str, ...] = ()
+    show_sensitive: bool = False
+    engine_messages: bool = False
+    # What was wrong with the request before it could be built.
+    refusal: HereyaError | None = None
+
+    def identify(self, environment: Mapping[str, str]) -> Workspace:
+        """The workspace of the run. Raises BadInput for options that exclude each other."""
+        return identify_workspace(
+            self.package,
+            wish=self.workspace,
+            backend=self.backend,
+            lock_key=self.lock_key,
+            environment={**environment, **dict(self.additions)},
+        )
+
+
+class Prepared(NamedTuple):
+    """What preparing has found; nothing has been touched."""
+
+    package: Package
+    binary: Binary
+    workspace: Workspace
+    values: values.Values
+    environment: Mapping[str, str]
+    warnings: tuple[str, ...]
+    explicit_engine: bool
+
+    def check_engine(self) -> None:
+        """Refuse an engine that did not write the state or the lock file. Raises EngineMismatch (T15).
+
+        Under the lock: the run before this one may have written them.
+        """
+        check_mismatch(self.binary, _evidence(self.package, self.workspace), self.explicit_engine)
+
+
+def prepare(
+    request: RunRequest, environment: Mapping[str, str], cache: Path, redactor: Redactor
+) -> Prepared:
+    """Read, check and choose. Raises BadInput, BadPackage, CliArgsSet, EngineUnavailable, EngineUnsupported."""
+    if request.refusal is not None:
+        raise request.refusal
+    given = {**environment, **dict(request.additions)}
+    commands.refuse_cli_args(given, ignore=request.ignore_cli_args)
+    tofu = request.engine is not None and Path(request.engine).name in ("tofu", "opentofu")
+    package = read_package(request.package, tofu=tofu)
+    workspace = request.identify(environment)
+    planned = values.plan_values(package, environment=request.additions, inputs=request.inputs)
+    _learn_secrets(redactor, request, package, planned, given)
+    found = _evidence(package, workspace)
+    binary = choose(
+        request.engine,
+        wish_source=request.engine_source,
+        environment=environment,
+        cache_directory=cache,
+        evidence=frozenset(found),
+    )
+    if (binary.engine is EngineName.OPENTOFU) is not tofu:
+        package = read_package(request.package, tofu=not tofu)
+        planned = values.plan_values(package, environment=request.additions, inputs=request.inputs)
+        _learn_secrets(redactor, request, package, planned, given)
+    _check_support(binary, request)
+    return Prepared(
+        package=package,
+        binary=binary,
+        workspace=workspace,
+        values=planned,
+        environment=commands.managed_environment(
+            environment,
+            additions=dict(request.additions),
+            workspace=workspace.selected,
+            data_directory=workspace.data_directory if workspace.backend is not None else None,
+            log_file=request.engine_log,
+        ),
+        warnings=(*request.warnings, *planned.warnings),
+        explicit_engine=request.engine not in (None, "auto"),
+    )
+
+
+def prepare_plan(
+    request: RunRequest,
+    prepared: Prepared,
+    directory: RunDirectory,
+    cache: Path,
+    ask: Callable[[Question], bool] | None,
+) -> Plan:
+    """Write the private files that the engine reads, and say what is to be done. Raises NoRoom."""
+    variable_files, variable_contents = _variable_files(prepared.values, directory)
+    backend_files, backend_contents = _backend_files(request.backend_config, directory)
+    return Plan(
+        operation=request.operation,
+        workspace=prepared.workspace,
+        create_workspace=request.create_workspace,
+        options=request.engine_options,
+        backend_files=backend_files,
+        backend_contents=backend_contents,
+        variable_files=variable_files,
+        variable_contents=variable_contents,
+        reinit=request.reinit,
+        cache=cache,
+        ask=ask,
+    )
+
+
+def _evidence(package: Package, workspace: Workspace) -> Mapping[EngineName, str]:
+    return evidence(package.directory, package.provider_hosts, _local_state(package, workspace))
+
+
+def _local_state(package: Package, workspace: Workspace) -> Path | None:
+    backend = workspace.backend
+    if backend is not None:
+        return Path(backend.path) if backend.kind is BackendKind.LOCAL else None
+    if workspace.name == "default":
+        return package.directory / "terraform.tfstate"
+    return package.directory / "terraform.tfstate.d" / workspace.name / "terraform.tfstate"
+
+
+def _check_support(binary: Binary, request: RunRequest) -> None:
+    engine, version = binary.engine, binary.version
+    title = f"{engine.title} {version}"
+    if request.engine_options.excludes and not quirks.has_exclude(engine, version):
+        raise EngineUnsupported(f"{title} has no `-exclude`", "use OpenTofu 1.9 or newer, or `--target`")
+    backend = request.backend
+    if backend is not None and backend.kind is BackendKind.S3 and not backend.lock_table:
+        if not quirks.has_s3_lockfile(engine, version):
+            raise EngineUnsupported(
+                f"{title} cannot lock a state in a bucket without a lock table",
+                "add `--state-lock-table NAME`, or use an engine of version 1.10 or newer",
+            )
+
+
+def _learn_secrets(
+    redactor: Redactor,
+    request: RunRequest,
+    package: Package,
+    planned: values.Values,
+    environment: Mapping[str, str],
+) -> None:
+    """Everything that is known to be a secret before the engine says a word."""
+    for secret in planned.secrets:
+        redactor.add(secret)
+    for text in credential_values(environment):
+        redactor.add(text)
+    for name, variable in package.variables.items():
+        if variable.sensitive and (text := environment.get(f"TF_VAR_{name}")) is not None:
+            redactor.add(text)
+    for entry in request.backend_config:
+        name, separator, text = entry.partition("=")
+        if separator and looks_like_credential_name(name):
+            redactor.add(text)
+    for wish in request.redact:
+        for text in _named_secrets(wish, request, environment):
+            redactor.add(text)
+
+
+def _named_secrets(wish: str, request: RunRequest, environment: Mapping[str, str]) -> Sequence[object]:
+    """The values behind `--redact NAME` (a parameter or a variable of the environment) or `@FILE` (a line each)."""
+    if wish.startswith("@"):
+        try:
+            return Path(wish[1:]).read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError as error:
+            raise BadInput(f"`--redact {wish}` cannot be read: {error.strerror}", "give a file of one value a line") from error
+    found: list[object] = [
+        given.value for given in request.inputs if isinstance(given, Given) and given.name == wish
+    ]
+    found += [text for name in (wish, f"TF_VAR_{wish}") if (text := environment.get(name)) is not None]
+    return found
+
+
+def _variable_files(
+    planned: values.Values, directory: RunDirectory
+) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    paths = []
+    contents = []
+    for number, file in enumerate(planned.files):
+        if isinstance(file, VariableFile):
+            paths.append(file.path)
+            contents.append(_content(file.path))
+        elif file.values:
+            contents.append(values.encode(file))
+            paths.append(directory.private_file(f"values-{number}.tfvars.json", contents[-1]))
+    return tuple(paths), tuple(contents)
+
+
+def _backend_files(entries: Sequence[str], directory: RunDirectory) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`--backend-config` in its order; values go into private files, for `ps` shows arguments to everyone."""
+    files: list[str] = []
+    contents: list[str] = []
+    pairs: dict[str, str] = {}
+
+    def close_pairs() -> None:
+        if pairs:
+            contents.append(backend_settings_text(pairs))
+            files.append(str(directory.private_file(f"backend-{len(files)}.tfbackend", contents[-1])))
+            pairs.clear()
+
+    for entry in entries:
+        name, separator, text = entry.partition("=")
+        if separator:
+            pairs[name.strip()] = text
+        else:
+            close_pairs()
+            files.append(str(Path(entry).absolute()))
+            contents.append(_content(Path(entry)))
+    close_pairs()
+    return tuple(files), tuple(contents)
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""

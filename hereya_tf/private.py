@@ -1,0 +1,69 @@
+"""Files that nobody but the user may read (I/O)."""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+
+def make_private_directory(path: Path) -> None:
+    """Make `path` and what is missing above it, for the user alone. Raises OSError."""
+    missing = []
+    while not path.is_dir():
+        missing.append(path)
+        path = path.parent
+    for directory in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # somebody else made it meanwhile
+            directory.mkdir(mode=0o700)
+
+
+def open_private(path: Path, *, truncate: bool = False) -> BinaryIO:
+    """Open for appending and reading, unbuffered; a new file is 0600 whatever the umask. Raises OSError."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if truncate else 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return open(descriptor, "a+b", buffering=0)  # noqa: PTH123, SIM115 - the caller closes it
+
+
+def write_private(path: Path, text: str) -> Path:
+    """Put `text` into `path` in one step: readers see the old or the new whole, never a part. Raises OSError."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open_private(temporary, truncate=True) as file:
+            write_all(file.fileno(), text.encode("utf-8", "surrogatepass"))
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    return path
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte, however many calls it takes. Raises OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def nameless_file() -> BinaryIO:
+    """A file without a name, open for appending and reading: memory where the system has that (Linux)."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("hereya-tf")
+        return open(descriptor, "w+b", buffering=0)  # noqa: PTH123, SIM115 - the caller closes it
+    import tempfile
+
+    return tempfile.TemporaryFile(buffering=0)
+
+
+def free_bytes(path: Path) -> int:
+    """Bytes that can still be written below `path`; 0 when that cannot be told."""
+    try:
+        statistics = os.statvfs(path)
+    except OSError:
+        return 0
+    return statistics.f_bavail * statistics.f_frsize

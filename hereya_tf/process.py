@@ -1,0 +1,224 @@
+"""Runs one engine command to its end (I/O).
+
+The engine writes to files that we tail: with pipes a runner that is killed takes Terraform with it by
+SIGPIPE in the middle of an apply, and a reader that stalls blocks it. It has a session of its own, so that
+a terminal's Ctrl-C reaches it once, from us; its stdin is /dev/null, so that nothing can wait for an answer.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from hereya_tf.interrupt import Interrupt, Reason
+from hereya_tf.patience import Asked, Move, next_move
+from hereya_tf.processes import ProcessIdentity, end_group, identify, is_our_child
+
+POLL_SECONDS = 0.02
+HEARTBEAT_SECONDS = 10.0
+SURVIVOR_GRACE_SECONDS = 2.0
+# After SIGKILL the kernel needs no patience; a process in uninterruptible sleep would need for ever.
+REAP_SECONDS = 10.0
+CHUNK_BYTES = 1 << 20
+
+
+class Command(NamedTuple):
+    """What to start, where, and with which environment."""
+
+    argv: tuple[str, ...]
+    directory: Path
+    environment: Mapping[str, str]
+
+
+class Exit(NamedTuple):
+    """How a command ended: a code, or the signal that ended it."""
+
+    code: int | None
+    signal: int | None
+    seconds: float
+
+
+class Watcher(NamedTuple):
+    """What the caller wants to know while a command runs, and what it knows about it."""
+
+    started: Callable[[ProcessIdentity], None]
+    stdout: Callable[[bytes], None]
+    stderr: Callable[[bytes], None]
+    heartbeat: Callable[[float], None]
+    cancelling: Callable[[Move], None]
+    mutating: Callable[[], bool]
+    idle: Callable[[], None]
+
+
+class Tail:
+    """Reads what has been appended to a file that somebody else writes."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._descriptor = file.fileno()
+        self._offset = 0
+
+    def chunks(self) -> Iterator[bytes]:
+        """What is new since the last call, in pieces of at most a mebibyte."""
+        while chunk := os.pread(self._descriptor, CHUNK_BYTES, self._offset):
+            self._offset += len(chunk)
+            yield chunk
+
+
+def run_command(
+    command: Command,
+    *,
+    stdout: BinaryIO,
+    stderr: BinaryIO,
+    pass_fds: tuple[int, ...],
+    interrupt: Interrupt,
+    grace: float,
+    watcher: Watcher,
+) -> Exit:
+    """Run `command` to its end and tell `watcher` what it says, within 50 ms of its saying so.
+
+    `stdout` and `stderr` are files open for appending and reading. `grace` is in seconds. Raises OSError
+    when the command cannot be started. Whatever else stands in the engine's process group is ended.
+    """
+    began = time.monotonic()
+    process = subprocess.Popen(
+        command.argv,
+        cwd=command.directory,
+        env=command.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )
+    supervised = _Supervised(process, interrupt, grace, watcher, (Tail(stdout), Tail(stderr)), began)
+    try:
+        supervised.follow()
+    except BaseException:
+        supervised.abandon()
+        raise
+    finally:
+        supervised.close()
+    code = process.returncode
+    seconds = time.monotonic() - began
+    return Exit(code, None, seconds) if code >= 0 else Exit(None, -code, seconds)
+
+
+class _Supervised:
+    """One running engine: tails, heartbeats, limits and signals in a single loop."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        interrupt: Interrupt,
+        grace: float,
+        watcher: Watcher,
+        tails: tuple[Tail, Tail],
+        began: float,
+    ) -> None:
+        self._process = process
+        self._interrupt = interrupt
+        self._grace = grace
+        self._watcher = watcher
+        self._tails = tails
+        self._began = began
+        self._asked = Asked()
+        self._heard_at = began
+        # False for anything that is not a child of ours: signals to a group are for real children only.
+        self._real = is_our_child(process.pid)
+        self._exit_descriptor = _exit_descriptor(process.pid) if self._real else None
+        if identity := (identify(process.pid) if self._real else None):
+            watcher.started(identity)
+
+    def follow(self) -> None:
+        """Until the engine has ended and everything it said has been passed on."""
+        beat_at = self._began + HEARTBEAT_SECONDS
+        descriptors = () if self._exit_descriptor is None else (self._exit_descriptor,)
+        while not self._ended():
+            self._interrupt.wait(POLL_SECONDS, *descriptors)
+            self._listen()
+            self._watcher.idle()
+            now = time.monotonic()
+            self._mind_limits(now)
+            if now >= beat_at:
+                self._watcher.heartbeat(now - self._began)
+                beat_at += HEARTBEAT_SECONDS
+        self._clean_up()
+        self._listen()
+
+    def abandon(self) -> None:
+        """Something in the runner itself failed: ask the engine to end as for any interrupt, and wait for it."""
+        self._interrupt.ask(Reason.REQUEST)
+        while not self._ended():
+            self._interrupt.wait(POLL_SECONDS)
+            self._mind_limits(time.monotonic())
+        self._clean_up()
+
+    def close(self) -> None:
+        if self._exit_descriptor is not None:
+            os.close(self._exit_descriptor)
+
+    def _listen(self) -> None:
+        for tail, tell in zip(self._tails, (self._watcher.stdout, self._watcher.stderr), strict=True):
+            for chunk in tail.chunks():
+                self._heard_at = time.monotonic()
+                tell(chunk)
+
+    def _mind_limits(self, now: float) -> None:
+        idle = self._interrupt.idle_timeout
+        if idle is not None and now - self._heard_at >= idle:
+            self._interrupt.ask(Reason.IDLE)
+        move = next_move(
+            self._asked,
+            now=now,
+            wanted=self._interrupt.asked() is not None,
+            user_insists=self._interrupt.insisted,
+            mutating=self._watcher.mutating(),
+            grace=self._grace,
+        )
+        match move:
+            case Move.ASK:
+                self._asked = self._asked._replace(asked_at=now)
+            case Move.INSIST:
+                self._asked = self._asked._replace(insisted_at=now)
+            case Move.KILL:
+                self._asked = self._asked._replace(killed_at=now)
+            case Move.NOTHING:
+                return
+        self._watcher.cancelling(move)
+        number = signal.SIGKILL if move is Move.KILL else signal.SIGINT
+        if not self._real:
+            self._process.send_signal(number)
+        elif move is Move.KILL:
+            os.killpg(self._process.pid, number)
+        else:
+            # To the pid alone: a SIGINT to the group as well would be two interrupts to the engine.
+            # Not Popen.send_signal: it reaps the child, and the group's number is free from then on.
+            os.kill(self._process.pid, number)
+
+    def _ended(self) -> bool:
+        if not self._real:
+            return self._process.poll() is not None
+        # WNOWAIT keeps the zombie, and with it the group's number, until the group has been cleaned.
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _clean_up(self) -> None:
+        if self._real:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGTERM)
+        self._process.wait(REAP_SECONDS)
+        if self._real:
+            end_group(self._process.pid, grace=SURVIVOR_GRACE_SECONDS, pause=time.sleep)
+
+
+def _exit_descriptor(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends, where the system has one (Linux)."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None

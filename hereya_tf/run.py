@@ -1,0 +1,362 @@
+"""One run, from the request to the result: prepare, lock, act, tell."""
+
+import contextlib
+import functools
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hereya_tf import __version__, events, history, locks
+from hereya_tf.adoption import adopt
+from hereya_tf.commands import Step
+from hereya_tf.ending import Ended, Facts, conclude
+from hereya_tf.errors import HereyaError
+from hereya_tf.interrupt import Interrupt, Reason
+from hereya_tf.journal import Journal, Sink
+from hereya_tf.operation import Performance, Question
+from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_plan
+from hereya_tf.private import make_private_directory
+from hereya_tf.process import HEARTBEAT_SECONDS
+from hereya_tf.processes import ProcessIdentity, identify
+from hereya_tf.redact import Redactor
+from hereya_tf.rundirectory import NoRoom, RunDirectory
+from hereya_tf.steps import Context
+from hereya_tf.workspace import Workspace, remove_override, write_override
+
+
+class Places(NamedTuple):
+    """Where state (runs, locks) and cache (engines, init memory) are kept."""
+
+    state: Path
+    cache: Path
+
+    @property
+    def runs(self) -> Path:
+        """The directory of all run directories."""
+        return self.state / "runs"
+
+    @property
+    def locks(self) -> Path:
+        """The directory of all lock files."""
+        return self.state / "locks"
+
+
+class _Timer:
+    """Seconds per part of the run."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.parts: dict[str, float] = {}
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.parts[name] = time.monotonic() - began
+
+
+class Run:
+    """One operation on one workspace; `execute` never raises."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        *,
+        environment: Mapping[str, str],
+        places: Places,
+        interrupt: Interrupt,
+        sinks: Sequence[Sink],
+        ask: Callable[[Question, Callable[..., None]], bool] | None,
+    ) -> None:
+        self._request = request
+        self._environment = environment
+        self._places = places
+        self._interrupt = interrupt
+        self._ask = ask
+        self._timer = _Timer()
+        self._warnings: list[str] = []
+        self.id = history.new_run_id(time.time(), os.urandom(4))
+        self._directory = RunDirectory(places.runs, self.id, self._warnings.append)
+        interrupt.cancel_requested = self._directory.cancel_requested
+        log = Sink(lambda _record, line: self._directory.append(line), self._directory.flush)
+        self._redactor = Redactor()
+        self._journal = Journal(self.id, self._redactor, (log, *sinks))
+        self._record: history.RunRecord | None = None
+        self._prepared: Prepared | None = None
+        self._performance: Performance | None = None
+        self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
+
+    def execute(self) -> Ended:
+        """Run to the end, whatever happens, and send the result out as the last event."""
+        error: HereyaError | None = None
+        try:
+            self._begin()
+            self._act()
+        except HereyaError as caught:
+            error = caught
+        except Exception as caught:  # noqa: BLE001 - a fault of ours ends in a result like any other failure
+            error = _own_fault(caught)
+        return self._end(error)
+
+    def _begin(self) -> None:
+        workspace = self._workspace_hint()
+        self._record = history.RunRecord(
+            id=self.id,
+            operation=self._request.operation,
+            package=str(self._request.package),
+            workspace=workspace.name,
+            key=workspace.key,
+            host=history.host_name(),
+            process=_ourselves(),
+            started=events.timestamp(time.time()),
+            version=__version__,
+        )
+        self._directory.write_record(self._record)
+        self._journal.emit(
+            events.RunStarted(
+                self._request.operation,
+                str(self._request.package),
+                workspace.name,
+                workspace.key,
+                os.getpid(),
+                __version__,
+            )
+        )
+        with self._timer.part("engine"):
+            self._prepared = prepare(self._request, self._environment, self._places.cache, self._redactor)
+        for warning in self._prepared.warnings:
+            self._warn(warning)
+        binary = self._prepared.binary
+        self._journal.emit(
+            events.EngineReady(binary.engine, str(binary.version), binary.path, binary.chosen_by)
+        )
+        self._directory.keep_secrets(self._redactor.secrets())
+
+    def _workspace_hint(self) -> Workspace:
+        """The workspace as far as it can be told; what is wrong with it is refused a moment later."""
+        try:
+            return self._request.identify(self._environment)
+        except HereyaError:
+            return Workspace(self._request.workspace or "default", "", None, None, "")
+
+    def _act(self) -> None:
+        prepared = self._prepared
+        assert prepared is not None
+        self._interrupt.check()
+        with self._locked(prepared.workspace) as held, self._backend_in_place(prepared.workspace):
+            prepared.check_engine()
+            plan = prepare_plan(self._request, prepared, self._directory, self._places.cache, self._asker())
+            context = Context(
+                binary=prepared.binary,
+                package=self._request.package,
+                environment=prepared.environment,
+                interrupt=self._interrupt,
+                grace=self._request.grace,
+                journal=self._journal,
+                directory=self._directory,
+                lock_descriptors=tuple(lock.fd for lock in held),
+                engine_messages=self._request.engine_messages,
+                on_start=lambda step, attempt, process: self._engine_started(held, step, attempt, process),
+            )
+            self._performance = Performance(context, plan)
+            try:
+                self._performance.perform()
+            finally:
+                for lock in held:
+                    lock.record_engine(None)
+
+    @contextlib.contextmanager
+    def _locked(self, workspace: Workspace) -> Iterator[tuple[locks.Lock, ...]]:
+        """The package directory's lock, then the workspace's: always in this order."""
+        keys = (
+            locks.LockKey(locks.LockKind.PACKAGE, str(self._request.package.resolve())),
+            locks.LockKey(locks.LockKind.WORKSPACE, workspace.key),
+        )
+        deadline = None if self._request.wait is None else time.monotonic() + self._request.wait
+        with contextlib.ExitStack() as stack:
+            held = []
+            with self._timer.part("wait"):
+                directory = self._lock_directory()
+                for key in keys:
+                    lock = locks.acquire(
+                        directory,
+                        key,
+                        self._holder(key),
+                        deadline=deadline,
+                        pause=self._pause,
+                        on_waiting=functools.partial(self._waiting, key.kind),
+                    )
+                    stack.callback(lock.release)
+                    held.append(lock)
+            self._journal.emit(events.LockAcquired(round(self._timer.parts["wait"], 3)))
+            for lock in held:
+                predecessor = getattr(lock, "predecessor", None)
+                if predecessor is not None:
+                    adopt(self._places.runs, predecessor.run, self._warn)
+            yield tuple(held)
+
+    @contextlib.contextmanager
+    def _backend_in_place(self, workspace: Workspace) -> Iterator[None]:
+        """The generated backend lives until the last engine command is over, however that ends."""
+        if remove_override(self._request.package):
+            self._warn("a generated backend that a killed run had left in the package was removed")
+        if workspace.backend is None:
+            yield
+            return
+        write_override(self._request.package, workspace.backend)
+        try:
+            yield
+        finally:
+            remove_override(self._request.package)
+
+    def _engine_started(
+        self, held: tuple[locks.Lock, ...], step: Step, attempt: int, process: ProcessIdentity | None
+    ) -> None:
+        for lock in held:
+            lock.record_engine(process and locks.EngineProcess(process, process.pid))
+        if process is not None and self._record is not None and self._prepared is not None:
+            self._record = self._record._replace(
+                engine=str(self._prepared.binary.engine), engine_process=process, step=step, attempt=attempt
+            )
+            self._directory.write_record(self._record)
+
+    def _holder(self, key: locks.LockKey) -> locks.Holder:
+        return locks.Holder(
+            run=self.id,
+            process=_ourselves(),
+            host=history.host_name(),
+            operation=self._request.operation,
+            since=events.timestamp(time.time()),
+            key=key.name,
+        )
+
+    def _waiting(self, kind: locks.LockKind, waiting: locks.Waiting) -> None:
+        holder = waiting.holder
+        self._journal.emit(
+            events.LockWaiting(
+                kind,
+                waiting.position,
+                holder
+                and events.HolderInfo(
+                    holder.run, holder.process.pid, holder.host, holder.operation, holder.since
+                ),
+            )
+        )
+
+    def _pause(self, seconds: float) -> None:
+        """A wait that ends early, with the error that fits, when the run is to end."""
+        self._interrupt.wait(seconds)
+        self._beat("wait")
+        self._interrupt.check()
+
+    def _beat(self, step: str) -> None:
+        now = time.monotonic()
+        if now >= self._beat_at:
+            self._beat_at = now + HEARTBEAT_SECONDS
+            self._journal.emit(events.Heartbeat(step, round(now - self._timer.began, 1), ()))
+            if self._directory.cancel_requested():
+                self._interrupt.ask(Reason.REQUEST)
+
+    def _asker(self) -> Callable[[Question], bool] | None:
+        ask = self._ask
+        if ask is None or self._request.approved:
+            return None
+        return lambda question: ask(question, self._ask_pause)
+
+    def _ask_pause(self, seconds: float, *descriptors: int) -> None:
+        self._interrupt.wait(seconds, *descriptors)
+        self._beat("question")
+        self._interrupt.check()
+
+    def _lock_directory(self) -> Path:
+        """Where locks are; with a state directory that cannot be written, a place that all runs of a user share."""
+        try:
+            make_private_directory(self._places.locks)
+            if os.access(self._places.locks, os.W_OK):
+                return self._places.locks
+        except OSError:
+            pass
+        return _shared_lock_directory(self._places.locks, self._warn)
+
+    def _warn(self, sentence: str) -> None:
+        self._journal.emit(
+            events.DiagnosticEvent("warning", None, sentence, "", None, None, None),
+        )
+
+    def _end(self, error: HereyaError | None) -> Ended:
+        for warning in self._warnings:
+            self._warn(warning)
+        prepared, record = self._prepared, self._record
+        facts = Facts(
+            operation=self._request.operation,
+            package=self._request.package,
+            workspace=record.workspace if record is not None else "",
+            binary=prepared.binary if prepared is not None else None,
+            performance=self._performance,
+            error=error,
+            waited=self._timer.parts.get("wait"),
+            engine_seconds=self._timer.parts.get("engine"),
+            total=time.monotonic() - self._timer.began,
+        )
+        ended = conclude(facts, self._directory, self._redactor, reveal=self._request.show_sensitive)
+        for name in ended.withheld:
+            if not ended.result.outputs[name]["sensitive"]:
+                self._warn(
+                    f"output `{name}` is left out: its value holds a credential; --result-file has it,"
+                    " --show-sensitive shows it"
+                )
+        result = ended.result
+        if record is not None:
+            self._directory.write_record(
+                record._replace(
+                    ended=events.timestamp(time.time()),
+                    status=result.status,
+                    exit_code=result.exit_code,
+                    reason=result.reason and self._redactor.text(result.reason),
+                    seconds=result.timings.total,
+                    engine_process=None,
+                )
+            )
+        self._journal.finish(result, ended.revealed if self._request.show_sensitive else None)
+        self._directory.close()
+        return ended
+
+
+def _ourselves() -> ProcessIdentity:
+    return identify(os.getpid()) or ProcessIdentity(os.getpid(), "")
+
+
+def _own_fault(caught: Exception) -> HereyaError:
+    """A fault of ours: what it was, and where."""
+    import traceback
+
+    frame = traceback.extract_tb(caught.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    if os.environ.get("HEREYA_TF_DEBUG"):
+        traceback.print_exception(caught)
+    return HereyaError(
+        f"hereya-tf itself failed at {place}: {type(caught).__name__}: {caught}",
+        "set HEREYA_TF_DEBUG=1 for the traceback, and report it",
+    )
+
+
+def _shared_lock_directory(wanted: Path, warn: Callable[[str], None]) -> Path:
+    """Locks must be somewhere: a private directory that all runs of this user find."""
+    import tempfile
+
+    place = Path(tempfile.gettempdir()) / f"hereya-tf-locks-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        place.mkdir(mode=0o700)
+    status = place.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise NoRoom(
+            f"locks can be kept neither in `{wanted}` nor in `{place}`",
+            "point HEREYA_TF_STATE_DIR to a directory that you can write to",
+        )
+    warn(f"`{wanted}` cannot be written, so locks are kept in `{place}`")
+    return place

@@ -1,0 +1,86 @@
+"""JSON Schema (2020-12) of events and results, made from the types that they are made of (pure)."""
+
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from hereya_tf import events
+from hereya_tf.errors import FailureClass
+from hereya_tf.outcome import Status
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_ENVELOPE: Mapping[str, Any] = {
+    "v": {"const": events.FORMAT_VERSION},
+    "seq": {"type": "integer", "minimum": 1},
+    "ts": {"type": "string", "format": "date-time"},
+    "run": {"type": "string"},
+}
+_SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_OUTPUT = {
+    "type": "object",
+    "properties": {"type": {}, "sensitive": {"type": "boolean"}, "value": {}},
+    "required": ["type", "sensitive"],
+    "additionalProperties": False,
+}
+# What the types leave open.
+_NARROWER: Mapping[tuple[str, str], Any] = {
+    ("Result", "status"): {"enum": list(Status)},
+    ("Result", "outputs"): {"type": "object", "additionalProperties": _OUTPUT},
+    ("Result", "env"): {"type": "object", "additionalProperties": {"type": "string"}},
+    ("FailureInfo", "class_"): {"enum": list(FailureClass)},
+    ("ResourceEvent", "status"): {"enum": ["started", "progress", "completed", "failed"]},
+    ("LockWaiting", "lock"): {"enum": ["package", "workspace"]},
+    ("Cancelling", "reason"): {"enum": ["signal", "timeout", "idle", "request"]},
+    ("DiagnosticEvent", "severity"): {"enum": ["error", "warning"]},
+}
+
+
+def events_schema() -> dict[str, Any]:
+    """The schema of one event, whichever type it is."""
+    variants = []
+    for event, name in events.EVENT_TYPES.items():
+        schema = _object(event)
+        schema["properties"] = {**_ENVELOPE, "type": {"const": name}, **schema["properties"]}
+        schema["required"] = [*_ENVELOPE, "type", *schema["required"]]
+        variants.append(schema)
+    return {"$schema": _DIALECT, "title": "An event of hereya-tf", "oneOf": variants}
+
+
+def result_schema() -> dict[str, Any]:
+    """The schema of a result without its envelope, as `--result-file` holds it."""
+    return {"$schema": _DIALECT, "title": "A result of hereya-tf", **_object(events.Result)}
+
+
+def _object(type_: Any) -> dict[str, Any]:
+    hints = typing.get_type_hints(type_)
+    properties = {
+        name.rstrip("_"): _NARROWER.get((type_.__name__, name)) or _schema(hints[name])
+        for name in type_._fields
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    if hint is Any:
+        return {}
+    if hint in _SIMPLE:
+        return {"type": _SIMPLE[hint]}
+    if hasattr(hint, "_fields"):
+        return _object(hint)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return {"anyOf": [_schema(argument) for argument in arguments]}
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin is tuple:
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return {"type": "array", "items": _schema(arguments[0])}
+        return {"type": "array", "prefixItems": [_schema(argument) for argument in arguments]}
+    # The only other types of events are mappings with texts as keys.
+    return {"type": "object", "additionalProperties": _schema(arguments[1])}

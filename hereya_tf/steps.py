@@ -1,0 +1,156 @@
+"""Runs one step: an engine command, supervised, and what it came to."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hereya_tf import events
+from hereya_tf.commands import Step
+from hereya_tf.diagnosis import Diagnosis, diagnose
+from hereya_tf.engine import Binary
+from hereya_tf.errors import ShellCommandError
+from hereya_tf.interrupt import Interrupt, Reason
+from hereya_tf.journal import Journal
+from hereya_tf.patience import Move
+from hereya_tf.process import Command, Exit, Watcher, run_command
+from hereya_tf.processes import ProcessIdentity
+from hereya_tf.rundirectory import RunDirectory
+from hereya_tf.summary import Summary, succeeded
+from hereya_tf.transcript import Transcript
+
+
+class Context(NamedTuple):
+    """What every step of a run has in common."""
+
+    binary: Binary
+    package: Path
+    environment: Mapping[str, str]
+    interrupt: Interrupt
+    grace: float
+    journal: Journal
+    directory: RunDirectory
+    lock_descriptors: tuple[int, ...]
+    engine_messages: bool
+    # Called before an engine is started, with None, and right after.
+    on_start: Callable[[Step, int, ProcessIdentity | None], None]
+
+
+class StepOutcome(NamedTuple):
+    """How a step ended and everything it said that somebody may ask for."""
+
+    step: Step
+    command: str
+    exit: Exit
+    ok: bool
+    summary: Summary
+    document: str
+    stdout: str
+    stderr: str
+    diagnosis: Diagnosis | None
+
+    def error(self) -> ShellCommandError:
+        """The failure, for its reader."""
+        diagnosis = self.diagnosis
+        assert diagnosis is not None
+        return ShellCommandError(
+            diagnosis.sentence,
+            *diagnosis.hints,
+            command=self.command,
+            exit_code=self.exit.code if self.exit.code is not None else 128 + (self.exit.signal or 0),
+            stdout=self.stdout,
+            stderr=self.stderr,
+            failure_class=diagnosis.failure_class,
+        )
+
+
+def run_step(
+    context: Context, step: Step, arguments: tuple[str, ...], *, attempt: int = 1, streams: bool = True
+) -> StepOutcome:
+    """Run one engine command. `streams` says that its stdout is messages, and not a document."""
+    argv = (*context.binary.argv, *arguments)
+    context.on_start(step, attempt, None)
+    context.journal.emit(events.StepStarted(step, attempt, argv))
+    capture = context.directory.capture(step, attempt)
+    transcript = Transcript(
+        context.journal,
+        step,
+        context.binary.engine.executable,
+        streams=streams,
+        engine_messages=context.engine_messages,
+    )
+    exit_ = run_command(
+        Command(argv, context.package, context.environment),
+        stdout=capture.stdout,
+        stderr=capture.stderr,
+        pass_fds=context.lock_descriptors,
+        interrupt=context.interrupt,
+        grace=context.grace,
+        watcher=_watcher(context, step, attempt, transcript),
+    )
+    outcome = _outcome(context, step, shlex.join(argv), transcript, exit_, streams=streams)
+    context.journal.emit(events.StepFinished(step, outcome.ok, exit_.code, round(exit_.seconds, 3), False))
+    capture.discard()
+    return outcome
+
+
+def _watcher(context: Context, step: Step, attempt: int, transcript: Transcript) -> Watcher:
+    def heartbeat(seconds: float) -> None:
+        in_flight = tuple(transcript.summary.in_flight)
+        context.journal.emit(events.Heartbeat(step, round(seconds, 1), in_flight))
+        if context.directory.cancel_requested():
+            context.interrupt.ask(Reason.REQUEST)
+
+    def cancelling(move: Move) -> None:
+        request = context.interrupt.request
+        assert request is not None
+        name = "SIGKILL" if move is Move.KILL else "SIGINT"
+        context.journal.emit(events.Cancelling(request.reason, name, context.grace))
+
+    return Watcher(
+        started=lambda process: context.on_start(step, attempt, process),
+        stdout=transcript.stdout,
+        stderr=transcript.stderr,
+        heartbeat=heartbeat,
+        cancelling=cancelling,
+        mutating=lambda: transcript.summary.mutating,
+        idle=context.journal.flush,
+    )
+
+
+def _outcome(
+    context: Context, step: Step, command: str, transcript: Transcript, exit_: Exit, *, streams: bool
+) -> StepOutcome:
+    said = transcript.finish()
+    summary = transcript.summary
+    ok = _agrees(step, exit_, summary, streams=streams)
+    diagnosis = None
+    if not ok:
+        diagnosis = diagnose(
+            tuple(summary.errors),
+            exit_code=exit_.code,
+            signal=exit_.signal,
+            stderr=said.raw_stderr,
+            engine_name=context.binary.engine.executable,
+        )
+    return StepOutcome(
+        step=step,
+        command=context.journal.redactor.text(command),
+        exit=exit_,
+        ok=ok,
+        summary=summary,
+        document=said.document,
+        stdout=said.stdout,
+        stderr=said.stderr,
+        diagnosis=diagnosis,
+    )
+
+
+def _agrees(step: Step, exit_: Exit, summary: Summary, *, streams: bool) -> bool:
+    """Success is exit code and stream agreeing."""
+    if exit_.code is None or not streams:
+        return exit_.code == 0
+    if step in (Step.APPLY, Step.DESTROY):
+        # A full disk may have cut the stream off, and COMP_LINE makes any command do nothing, with code 0.
+        return succeeded(exit_.code, summary) and summary.final is not None
+    return succeeded(exit_.code, summary)

@@ -1,0 +1,190 @@
+"""Plain lines for logs and terminals: what happens, when, and how long it took (pure)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import IntEnum
+from typing import Any
+
+Record = Mapping[str, Any]
+
+_DONE = {"create": "created", "update": "updated", "delete": "destroyed", "read": "read"}
+_DOING = {"create": "creating", "update": "updating", "delete": "destroying", "read": "reading"}
+# Control characters of the C0 and C1 sets, and the marks that turn the direction of text.
+_CONTROLS = {
+    **{code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))},
+    **{code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))},
+}
+
+
+class Detail(IntEnum):
+    """How much is shown."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
+
+
+def visible(text: str) -> str:
+    """Text that cannot steer a terminal: escape sequences show as `\\x1b`."""
+    return text.translate(_CONTROLS)
+
+
+def format_seconds(seconds: float) -> str:
+    """`0.3s`, `12s`, `3m05s`, `1h02m`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f}s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+def counts_text(changes: Mapping[str, int]) -> str:
+    """`1 added, 0 changed, 2 destroyed`, with what else there was."""
+    words = [("add", "added"), ("change", "changed"), ("destroy", "destroyed")]
+    shown = [f"{changes[name]} {word}" for name, word in words]
+    more = [("replace", "replaced"), ("import", "imported"), ("forget", "forgotten")]
+    shown += [f"{changes[name]} {word}" for name, word in more if changes[name]]
+    return ", ".join(shown)
+
+
+class PlainLines:
+    """Renders a run's events; remembers only when the run began and which step is on."""
+
+    def __init__(
+        self, detail: Detail = Detail.NORMAL, *, color: bool = False, progress: bool = True
+    ) -> None:
+        self._detail = detail
+        self._color = color
+        self._progress = progress
+        self._began: datetime | None = None
+        self._step = ""
+
+    def lines(self, record: Record) -> list[str]:
+        """The lines for one event, without newlines; often none."""
+        moment = datetime.fromisoformat(record["ts"])
+        if self._began is None:
+            self._began = moment
+        if record["type"] in ("step_started", "step_finished"):
+            self._step = record["step"]
+        texts = self._texts(record)
+        since = (moment - self._began).total_seconds()
+        prefix = f"{format_seconds(since):>7}  {self._step or 'start':<8} "
+        blank = " " * len(prefix)
+        shown = [line for text in texts for line in visible(text).split("\n")]
+        lines = [(prefix if index == 0 else blank) + line for index, line in enumerate(shown)]
+        return [self._colored(record, line) for line in lines]
+
+    def _colored(self, record: Record, line: str) -> str:
+        """Red for errors, yellow for warnings; the text says the same without a colour."""
+        code = {"error": 31, "warning": 33}.get(record.get("severity", ""))
+        return f"\x1b[{code}m{line}\x1b[0m" if self._color and code is not None else line
+
+    def _texts(self, record: Record) -> list[str]:
+        if self._detail is Detail.QUIET and record["type"] != "diagnostic":
+            return []
+        render = getattr(self, f"_{record['type']}", None)
+        return [] if render is None else render(record)
+
+    def _run_started(self, record: Record) -> list[str]:
+        return [f"{record['operation']} {record['package']}, workspace {record['workspace']}, run {record['run']}"]
+
+    def _lock_waiting(self, record: Record) -> list[str]:
+        holder = record["holder"]
+        who = "somebody" if holder is None else f"{holder['operation']} of run {holder['run']}"
+        where = "" if holder is None else f" (pid {holder['pid']} on {holder['host']}, since {holder['since']})"
+        ahead = record["position"] - 1
+        queue = "next in line" if ahead == 0 else f"{ahead} more ahead of this run"
+        return [f"waiting for the {record['lock']} lock: {who}{where} has it; {queue}"]
+
+    def _lock_acquired(self, record: Record) -> list[str]:
+        waited = record["waited_seconds"]
+        if waited < 1 and self._detail is not Detail.VERBOSE:
+            return []
+        return [f"locks taken after {format_seconds(waited)}"]
+
+    def _engine_ready(self, record: Record) -> list[str]:
+        return [f"{record['engine']} {record['version']} at {record['path']} ({record['chosen_by']})"]
+
+    def _step_started(self, record: Record) -> list[str]:
+        again = "" if record["attempt"] == 1 else f" again (attempt {record['attempt']})"
+        command = " ".join(record["argv"]) if self._detail is Detail.VERBOSE else ""
+        return [f"started{again}{': ' if command else ''}{command}"]
+
+    def _step_finished(self, record: Record) -> list[str]:
+        if record["skipped"]:
+            return ["not needed, nothing has changed since the last one"]
+        how = "done" if record["ok"] else f"failed (exit code {record['exit_code']})"
+        return [f"{how} after {format_seconds(record['seconds'])}"]
+
+    def _resource(self, record: Record) -> list[str]:
+        action = record["action"]
+        if action == "refresh" and self._detail is not Detail.VERBOSE:
+            return []
+        address = record["address"]
+        seconds = "" if record["seconds"] is None else f" after {format_seconds(record['seconds'])}"
+        match record["status"]:
+            case "started":
+                return [f"{address}: {_DOING.get(action, action)}"]
+            case "completed":
+                identifier = f" [id={record['id']}]" if record["id"] else ""
+                return [f"{address}: {_DONE.get(action, action + ' done')}{seconds}{identifier}"]
+            case "failed":
+                return [f"{address}: {action} failed{seconds}"]
+        return []  # progress is the heartbeat's
+
+    def _change(self, record: Record) -> list[str]:
+        reason = f" ({record['reason'].replace('_', ' ')})" if record["reason"] else ""
+        return [f"{record['address']}: to {record['action']}{reason}"]
+
+    def _diagnostic(self, record: Record) -> list[str]:
+        if self._detail is Detail.QUIET and record["severity"] != "error":
+            return []
+        text = f"{record['severity']}: {record['summary']}"
+        if place := record["range"]:
+            text += f"\n  on {place['filename']} line {place['start_line']}"
+            text += f", in {record['snippet']['context']}" if (record["snippet"] or {}).get("context") else ""
+        elif record["address"]:
+            text += f"\n  with {record['address']}"
+        if record["detail"]:
+            text += "\n" + "\n".join(f"  {line}" for line in record["detail"].split("\n"))
+        return [text]
+
+    def _log(self, record: Record) -> list[str]:
+        if record["stream"] == "stdout" and self._detail is not Detail.VERBOSE:
+            return []
+        return [record["text"]]
+
+    def _heartbeat(self, record: Record) -> list[str]:
+        if not self._progress:
+            return []
+        flying = record["in_flight"]
+        shown = ", ".join(flying[:3]) + (f" and {len(flying) - 3} more" if len(flying) > 3 else "")
+        seconds = format_seconds(record["seconds"])
+        return [f"still {record['step']} after {seconds}" + (f": {shown}" if shown else "")]
+
+    def _retry(self, record: Record) -> list[str]:
+        return [f"trying {record['step']} again in {format_seconds(record['after_seconds'])} ({record['class']})"]
+
+    def _cancelling(self, record: Record) -> list[str]:
+        why = {
+            "signal": "interrupted",
+            "timeout": "the time limit has passed",
+            "idle": "the engine has been silent for too long",
+            "request": "asked to end",
+        }[record["reason"]]
+        if record["signal"] == "SIGKILL":
+            return [f"{why}: the engine did not end and is killed; what was in flight may be lost"]
+        grace = format_seconds(record["grace_seconds"])
+        return [
+            f"{why}: the engine was asked to end and gets up to {grace} for what is in flight;"
+            " a second Ctrl-C gives it up"
+        ]
+
+    def _result(self, record: Record) -> list[str]:
+        total = format_seconds(record["timings"]["total"])
+        if not record["success"]:
+            return [f"{record['status'].replace('_', ' ')} after {total}"]
+        return [f"succeeded after {total}: {counts_text(record['changes'])}"]

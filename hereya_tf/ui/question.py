@@ -1,0 +1,46 @@
+"""The question before infrastructure changes, on a terminal."""
+
+import os
+from collections.abc import Callable
+
+from hereya_tf.operation import Operation, Question
+from hereya_tf.ui.plain import counts_text
+
+_STDIN = 0
+_LONGEST_ANSWER_BYTES = 4096
+
+
+def ask(question: Question, pause: Callable[..., None], *, say: Callable[[str], None]) -> bool:
+    """Whether the person at the terminal says yes; `pause(seconds, descriptor)` raises when the run is to end.
+
+    A destroy wants the package's name: `yes` is typed too easily.
+    """
+    counts = counts_text(dict(zip(("add", "change", "destroy", "replace", "import", "forget"), question.planned, strict=True)))
+    planned = counts.replace("added", "to add").replace("changed", "to change").replace("destroyed", "to destroy")
+    name = question.package.name
+    wanted = name if question.operation is Operation.DESTROY else "yes"
+    say(f"\n{planned}\n")
+    if question.operation is Operation.DESTROY:
+        say(f"Type the package's name, `{name}`, to destroy it: ")
+    else:
+        say("Type `yes` to do it: ")
+    return _answer(pause) == wanted
+
+
+def _answer(pause: Callable[..., None]) -> str:
+    """One line from the terminal; its end without a line is an answer too: no."""
+    answer = b""
+    while b"\n" not in answer and len(answer) < _LONGEST_ANSWER_BYTES:
+        piece = _read_ready(pause)
+        if not piece:
+            break
+        answer += piece
+    return answer.decode("utf-8", "replace").strip()
+
+
+def _read_ready(pause: Callable[..., None]) -> bytes:
+    import select
+
+    while not select.select([_STDIN], [], [], 0)[0]:
+        pause(1.0, _STDIN)
+    return os.read(_STDIN, 1024)
