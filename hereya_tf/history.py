@@ -113,7 +113,9 @@ def find_run(runs: Path, wanted: str) -> RunRecord:
             return matches[0]
         if matches:
             some = ", ".join(f"`{record.id}`" for record in matches[-3:])
-            raise BadInput(f"`{wanted}` could be {len(matches)} runs, {some} among them", "give more of the id")
+            raise BadInput(
+                f"`{wanted}` could be {len(matches)} runs, {some} among them", "give more of the id"
+            )
     raise BadInput(f"there is no run `{wanted}`", "`hereya-tf runs list` shows their ids")
 
 

@@ -46,5 +46,6 @@ def diagnostic_event(diagnostic: messages.Diagnostic, engine: str) -> events.Dia
         detail=diagnostic.detail,
         address=diagnostic.address,
         range=place and events.RangeInfo(*place),
-        snippet=snippet and events.SnippetInfo(snippet.context, snippet.code, snippet.start_line, snippet.values),
+        snippet=snippet
+        and events.SnippetInfo(snippet.context, snippet.code, snippet.start_line, snippet.values),
     )

@@ -186,7 +186,12 @@ class Performance:
         """Refuse a workspace that does not exist: plan and apply would create it without a word."""
         workspace = self._plan.workspace
         wanted = workspace.selected
-        if wanted is None or workspace.backend is not None or self._plan.create_workspace or wanted == "default":
+        if (
+            wanted is None
+            or workspace.backend is not None
+            or self._plan.create_workspace
+            or wanted == "default"
+        ):
             return
         if (self._context.package / "terraform.tfstate.d" / wanted).is_dir():
             return

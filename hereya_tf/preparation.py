@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hereya_tf import commands, values
-from hereya_tf.commands import EngineOptions, Step
+from hereya_tf.commands import EngineOptions
 from hereya_tf.engine import Binary, EngineName, quirks
 from hereya_tf.engine.choose import choose
 from hereya_tf.engine.evidence import check_mismatch, evidence
@@ -42,7 +42,7 @@ class RunRequest:
     lock_key: str | None = None
     engine: str | None = None
     engine_source: str = "--engine"
-    engine_options: EngineOptions = EngineOptions()
+    engine_options: EngineOptions
     engine_log: Path | None = None
     ignore_cli_args: bool = False
     reinit: bool = False
@@ -84,9 +84,7 @@ class Prepared(NamedTuple):
         check_mismatch(self.binary, _evidence(self.package, self.workspace), self.explicit_engine)
 
 
-def prepare(
-    request: RunRequest, environment: Mapping[str, str], cache: Path, redactor: Redactor
-) -> Prepared:
+def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, redactor: Redactor) -> Prepared:
     """Read, check and choose. Raises BadInput, BadPackage, CliArgsSet, EngineUnavailable, EngineUnsupported."""
     if request.refusal is not None:
         raise request.refusal
@@ -171,12 +169,11 @@ def _check_support(binary: Binary, request: RunRequest) -> None:
     if request.engine_options.excludes and not quirks.has_exclude(engine, version):
         raise EngineUnsupported(f"{title} has no `-exclude`", "use OpenTofu 1.9 or newer, or `--target`")
     backend = request.backend
-    if backend is not None and backend.kind is BackendKind.S3 and not backend.lock_table:
-        if not quirks.has_s3_lockfile(engine, version):
-            raise EngineUnsupported(
-                f"{title} cannot lock a state in a bucket without a lock table",
-                "add `--state-lock-table NAME`, or use an engine of version 1.10 or newer",
-            )
+    if backend is not None and backend.needs_lock_file and not quirks.has_s3_lockfile(engine, version):
+        raise EngineUnsupported(
+            f"{title} cannot lock a state in a bucket without a lock table",
+            "add `--state-lock-table NAME`, or use an engine of version 1.10 or newer",
+        )
 
 
 def _learn_secrets(
@@ -209,7 +206,9 @@ def _named_secrets(wish: str, request: RunRequest, environment: Mapping[str, str
         try:
             return Path(wish[1:]).read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError as error:
-            raise BadInput(f"`--redact {wish}` cannot be read: {error.strerror}", "give a file of one value a line") from error
+            raise BadInput(
+                f"`--redact {wish}` cannot be read: {error.strerror}", "give a file of one value a line"
+            ) from error
     found: list[object] = [
         given.value for given in request.inputs if isinstance(given, Given) and given.name == wish
     ]
@@ -232,7 +231,9 @@ def _variable_files(
     return tuple(paths), tuple(contents)
 
 
-def _backend_files(entries: Sequence[str], directory: RunDirectory) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _backend_files(
+    entries: Sequence[str], directory: RunDirectory
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """`--backend-config` in its order; values go into private files, for `ps` shows arguments to everyone."""
     files: list[str] = []
     contents: list[str] = []

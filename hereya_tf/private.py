@@ -26,7 +26,7 @@ def open_private(path: Path, *, truncate: bool = False) -> BinaryIO:
     except OSError:
         os.close(descriptor)
         raise
-    return open(descriptor, "a+b", buffering=0)  # noqa: PTH123, SIM115 - the caller closes it
+    return open(descriptor, "a+b", buffering=0)  # noqa: PTH123 - the caller closes it
 
 
 def write_private(path: Path, text: str) -> Path:
@@ -54,7 +54,7 @@ def nameless_file() -> BinaryIO:
     """A file without a name, open for appending and reading: memory where the system has that (Linux)."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("hereya-tf")
-        return open(descriptor, "w+b", buffering=0)  # noqa: PTH123, SIM115 - the caller closes it
+        return open(descriptor, "w+b", buffering=0)  # noqa: PTH123 - the caller closes it
     import tempfile
 
     return tempfile.TemporaryFile(buffering=0)

@@ -166,7 +166,9 @@ class RunDirectory:
     def _say(self, error: OSError) -> None:
         if not self._warned:
             self._warned = True
-            self._warn(f"`{self.path}` cannot be written, so this run leaves no full history: {error.strerror}")
+            self._warn(
+                f"`{self.path}` cannot be written, so this run leaves no full history: {error.strerror}"
+            )
 
 
 def remove_all_but_kept(directory: Path) -> None:

@@ -39,6 +39,11 @@ class GeneratedBackend(NamedTuple):
         return self.path if self.kind is BackendKind.LOCAL else f"s3://{self.bucket}/{self.state_key}"
 
     @property
+    def needs_lock_file(self) -> bool:
+        """Whether the bucket's own lock file is what keeps two writers apart."""
+        return self.kind is BackendKind.S3 and not self.lock_table
+
+    @property
     def state_key(self) -> str:
         """The object's key in a bucket."""
         return f"{self.id}/terraform.tfstate"
@@ -61,7 +66,12 @@ class Workspace(NamedTuple):
 
 
 def generate_backend(
-    *, state: Path | None, bucket: str | None, region: str | None, lock_table: str | None, identifier: str | None
+    *,
+    state: Path | None,
+    bucket: str | None,
+    region: str | None,
+    lock_table: str | None,
+    identifier: str | None,
 ) -> GeneratedBackend | None:
     """The backend that the options ask for; a local path wins over a bucket. Raises BadInput for half of one."""
     if identifier is not None:
@@ -186,7 +196,13 @@ def _check_workspace_name(name: str) -> None:
 
 def _check_id(identifier: str) -> None:
     parts = identifier.split("/")
-    if not identifier.isprintable() or not all(parts) or ".." in parts or "." in parts or len(identifier) > 500:
+    if (
+        not identifier.isprintable()
+        or not all(parts)
+        or ".." in parts
+        or "." in parts
+        or len(identifier) > 500
+    ):
         raise BadInput(
             f"`--id {identifier}` cannot name a state",
             "use letters, digits, `-`, `_`, `.` and single `/` between them",

@@ -98,7 +98,7 @@ def _run(arguments: list[str] | None) -> int:
         # Whoever read our stdout has gone; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last place where a failure gets its sentence
         return _failure(error)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from hereya_tf import events
 from hereya_tf.cli.places import find_places
+from hereya_tf.ending import Ended
 from hereya_tf.interrupt import Interrupt, signals_ask
 from hereya_tf.journal import Sink
 from hereya_tf.preparation import RunRequest
 from hereya_tf.private import open_private, write_all
-from hereya_tf.ending import Ended
 from hereya_tf.run import Run
 from hereya_tf.ui.outlet import Outlet
 
@@ -144,9 +144,11 @@ def _report(ended: Ended, path: str) -> str:
 def _print_results(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr: Outlet) -> None:
     result = ended.result
     if result.success:
-        lines = _table(result.env) if os.isatty(1) else [
-            f"{name}={shlex.quote(text)}" for name, text in result.env.items()
-        ]
+        lines = (
+            _table(result.env)
+            if os.isatty(1)
+            else [f"{name}={shlex.quote(text)}" for name, text in result.env.items()]
+        )
         for line in lines:
             stdout.write(f"{line}\n")
         if ended.withheld and not options["quiet"]:
@@ -171,4 +173,3 @@ def _table(env: Mapping[str, str]) -> list[str]:
 
     width = max((len(name) for name in env), default=0)
     return [f"{name:<{width}}  {visible(text)}" for name, text in env.items()]
-

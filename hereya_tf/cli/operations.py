@@ -54,7 +54,9 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
         )
     for entry in options["engine_arg"]:
         if entry.partition("=")[0] not in ENGINE_STEPS or "=" not in entry:
-            raise click.UsageError(f"`--engine-arg {entry}` is not STEP=ARG with one of {', '.join(ENGINE_STEPS)}")
+            raise click.UsageError(
+                f"`--engine-arg {entry}` is not STEP=ARG with one of {', '.join(ENGINE_STEPS)}"
+            )
     for file in options["report_file"]:
         if Path(file).suffix not in (".txt", ".json"):
             raise click.UsageError(f"`--report-file {file}` has none of the endings .txt, .json")
@@ -69,4 +71,3 @@ def _stdin_is_terminal(options: dict[str, Any]) -> bool:
         return sys.stdin is not None and os.isatty(0)
     except OSError:
         return False
-

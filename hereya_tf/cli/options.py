@@ -84,7 +84,9 @@ def run_options(*, replace: bool) -> Decorator:
     """All options of an operation that changes infrastructure; `replace` where `--replace` makes sense."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed([*_input(), *_state(), *_engine(), *_limits(), *_choices(replace), *_output()]):
+        for option in reversed(
+            [*_input(), *_state(), *_engine(), *_limits(), *_choices(replace), *_output()]
+        ):
             function = option(function)
         return function
 

@@ -20,9 +20,10 @@ def find_places(environment: Mapping[str, str]) -> Places:
 def _default(environment: Mapping[str, str], kind: str) -> Path:
     if os.uname().sysname == "Linux":
         # platformdirs says the same; importing it costs 20 ms before the engine starts.
-        variable, below = {"state": ("XDG_STATE_HOME", ".local/state"), "cache": ("XDG_CACHE_HOME", ".cache")}[
-            kind
-        ]
+        variable, below = {
+            "state": ("XDG_STATE_HOME", ".local/state"),
+            "cache": ("XDG_CACHE_HOME", ".cache"),
+        }[kind]
         home = environment.get(variable, "").strip()
         base = Path(home) if home and Path(home).is_absolute() else Path(os.path.expanduser("~")) / below  # noqa: PTH111 - Path.home() raises without HOME
         return base / "hereya-tf"

@@ -18,7 +18,6 @@ from hereya_tf.values import (
 )
 from hereya_tf.workspace import generate_backend
 
-
 _NOTHING_ASKED = Request(None, None, (), (), None, None, None, None, ())
 
 
@@ -28,7 +27,13 @@ def build_request(operation: Operation, options: dict[str, Any], inputs: list[tu
         return _build(operation, options, inputs)
     except HereyaError as error:
         package = Path(options["package"] or ".").absolute()
-        return RunRequest(operation=operation, package=package, approved=True, refusal=error)
+        return RunRequest(
+            operation=operation,
+            package=package,
+            approved=True,
+            engine_options=EngineOptions(),
+            refusal=error,
+        )
 
 
 def _build(operation: Operation, options: dict[str, Any], inputs: list[tuple[str, str]]) -> RunRequest:
@@ -110,7 +115,9 @@ def _backend_entry(entry: str) -> str:
     name, separator, _ = entry.partition("=")
     if separator:
         if not name.strip().isidentifier():
-            raise BadInput(f"`{name}` is not the name of a backend setting", "use `--backend-config NAME=VALUE`")
+            raise BadInput(
+                f"`{name}` is not the name of a backend setting", "use `--backend-config NAME=VALUE`"
+            )
         return entry
     path = Path(entry)
     if not path.is_file():
@@ -126,5 +133,7 @@ def _private_log(path: str | None) -> Path | None:
     try:
         open_private(Path(path)).close()
     except OSError as error:
-        raise BadInput(f"`--engine-log {path}` cannot be written: {error.strerror}", "give another path") from error
+        raise BadInput(
+            f"`--engine-log {path}` cannot be written: {error.strerror}", "give another path"
+        ) from error
     return Path(path).absolute()

@@ -18,7 +18,9 @@ def runs() -> None:
 
 
 @runs.command("list")
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest N.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest N."
+)
 @json_option
 def list_(limit: int, json_output: bool) -> None:
     """The newest runs, the newest last."""
@@ -89,7 +91,9 @@ def cancel(run: str, json_output: bool) -> None:
     places = find_places(os.environ)
     record = history.find_run(places.runs, run)
     if not record.is_alive:
-        raise BadInput(f"run `{record.id}` has ended already ({record.state})", "`hereya-tf runs list` shows live ones")
+        raise BadInput(
+            f"run `{record.id}` has ended already ({record.state})", "`hereya-tf runs list` shows live ones"
+        )
     history.request_cancel(places.runs / record.id, record)
     if json_output:
         print_document({"run": record.id, "asked": True})

@@ -110,7 +110,7 @@ class _Overflow:
             if self._file is None:
                 import tempfile
 
-                self._file = tempfile.TemporaryFile(buffering=0)
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed by close()
             view = memoryview(data)
             while view:
                 count = os.pwrite(self._file.fileno(), view, self._written)

@@ -53,9 +53,7 @@ def counts_text(changes: Mapping[str, int]) -> str:
 class PlainLines:
     """Renders a run's events; remembers only when the run began and which step is on."""
 
-    def __init__(
-        self, detail: Detail = Detail.NORMAL, *, color: bool = False, progress: bool = True
-    ) -> None:
+    def __init__(self, detail: Detail = Detail.NORMAL, *, color: bool = False, progress: bool = True) -> None:
         self._detail = detail
         self._color = color
         self._progress = progress
@@ -89,12 +87,16 @@ class PlainLines:
         return [] if render is None else render(record)
 
     def _run_started(self, record: Record) -> list[str]:
-        return [f"{record['operation']} {record['package']}, workspace {record['workspace']}, run {record['run']}"]
+        return [
+            f"{record['operation']} {record['package']}, workspace {record['workspace']}, run {record['run']}"
+        ]
 
     def _lock_waiting(self, record: Record) -> list[str]:
         holder = record["holder"]
         who = "somebody" if holder is None else f"{holder['operation']} of run {holder['run']}"
-        where = "" if holder is None else f" (pid {holder['pid']} on {holder['host']}, since {holder['since']})"
+        where = (
+            "" if holder is None else f" (pid {holder['pid']} on {holder['host']}, since {holder['since']})"
+        )
         ahead = record["position"] - 1
         queue = "next in line" if ahead == 0 else f"{ahead} more ahead of this run"
         return [f"waiting for the {record['lock']} lock: {who}{where} has it; {queue}"]
@@ -166,7 +168,9 @@ class PlainLines:
         return [f"still {record['step']} after {seconds}" + (f": {shown}" if shown else "")]
 
     def _retry(self, record: Record) -> list[str]:
-        return [f"trying {record['step']} again in {format_seconds(record['after_seconds'])} ({record['class']})"]
+        return [
+            f"trying {record['step']} again in {format_seconds(record['after_seconds'])} ({record['class']})"
+        ]
 
     def _cancelling(self, record: Record) -> list[str]:
         why = {

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 
 from hereya_tf.operation import Operation, Question
-from hereya_tf.ui.plain import counts_text
 
 _STDIN = 0
 _LONGEST_ANSWER_BYTES = 4096
@@ -15,11 +14,10 @@ def ask(question: Question, pause: Callable[..., None], *, say: Callable[[str], 
 
     A destroy wants the package's name: `yes` is typed too easily.
     """
-    counts = counts_text(dict(zip(("add", "change", "destroy", "replace", "import", "forget"), question.planned, strict=True)))
-    planned = counts.replace("added", "to add").replace("changed", "to change").replace("destroyed", "to destroy")
+    planned = question.planned
     name = question.package.name
     wanted = name if question.operation is Operation.DESTROY else "yes"
-    say(f"\n{planned}\n")
+    say(f"\nPlan: {planned.add} to add, {planned.change} to change, {planned.destroy} to destroy\n")
     if question.operation is Operation.DESTROY:
         say(f"Type the package's name, `{name}`, to destroy it: ")
     else:
