@@ -13,6 +13,8 @@ from hereya_tf.operation import Operation, Performance
 from hereya_tf.redact import Redactor
 from hereya_tf.rundirectory import EMERGENCY_STATE, REPORT, RunDirectory
 
+_AFTER_INTERRUPT = ("run it again: what was in flight and did not get ready is replaced then",)
+
 
 class Ended(NamedTuple):
     """A run's result as its log has it, and with every value for who may see them."""
@@ -78,14 +80,19 @@ def _failure(facts: Facts, error: HereyaError, directory: RunDirectory) -> event
     acted = performance.acted if performance is not None else None
     errors = tuple(failed.summary.errors) if failed is not None else ()
     engine = facts.binary.engine.executable if facts.binary is not None else "terraform"
-    state = outcome.state_info(
-        error,
-        errors,
+    end = outcome.EngineEnd(
         mutated=acted is not None and acted.summary.mutating,
+        by_itself=acted is not None and acted.exit.code is not None and not acted.exit.insisted,
         errored_state=_errored_state(facts.package, performance, directory),
     )
-    return outcome.failure_info(
-        error, tuple(diagnostic_event(diagnostic, engine) for diagnostic in errors), state
+    hints = error.hints or (_AFTER_INTERRUPT if end.mutated else ())
+    return events.FailureInfo(
+        class_=error.failure_class,
+        hint="; ".join(hints) or None,
+        diagnostics=tuple(diagnostic_event(diagnostic, engine) for diagnostic in errors),
+        stderr=failed.stderr if failed is not None else "",
+        stdout=failed.stdout if failed is not None else "",
+        state=outcome.state_info(error.failure_class, errors, end),
     )
 
 

@@ -113,11 +113,12 @@ class Interrupt:
 def signals_ask(interrupt: Interrupt) -> Iterator[None]:
     """Turn SIGINT, SIGTERM and SIGHUP into requests while the block runs.
 
-    A signal that was ignored when we started stays ignored (`nohup`, a job in a shell's background).
+    A SIGHUP that was ignored when we started stays ignored (`nohup`). SIGINT does not: a shell without job
+    control ignores it for its background jobs, and `kill -INT` must still cancel, as it does Terraform.
     """
     previous = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             previous[number] = signal.signal(
                 number, lambda received, _frame: interrupt.ask(Reason.SIGNAL, received)
             )

@@ -9,38 +9,13 @@ from hereya_tf.events import Event, Result, encode, record_of
 from hereya_tf.redact import Redactor
 
 # String leaves under these keys are names, not values: a secret such as `main` must not destroy an address.
-INTACT = frozenset(
-    (
-        "ts",
-        "run",
-        "type",
-        "operation",
-        "address",
-        "action",
-        "status",
-        "step",
-        "severity",
-        "class",
-        "addr",
-        "resource",
-        "resource_type",
-        "resource_name",
-        "resource_key",
-        "module",
-        "implied_provider",
-        "in_flight",
-        "@timestamp",
-        "@level",
-        "@module",
-        "key",
-        "package",
-        "filename",
-        "signal",
-        "name",
-        "version",
-        "since",
-    )  # fmt: skip
-)
+# fmt: off
+INTACT = frozenset((
+    "ts", "run", "type", "operation", "address", "action", "status", "step", "severity", "class", "addr",
+    "resource", "resource_type", "resource_name", "resource_key", "module", "implied_provider", "in_flight",
+    "@timestamp", "@level", "@module", "key", "package", "filename", "signal", "name", "version", "since",
+))
+# fmt: on
 Record = Mapping[str, Any]
 
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from hereya_tf import exact
 from hereya_tf.diagnosis import lock_holder
-from hereya_tf.errors import Cancelled, FailureClass, HereyaError, ShellCommandError
-from hereya_tf.events import DiagnosticEvent, FailureInfo, StateInfo
+from hereya_tf.errors import Cancelled, FailureClass, HereyaError
+from hereya_tf.events import StateInfo
 from hereya_tf.messages import Diagnostic, Output
 from hereya_tf.redact import Redactor
 
@@ -71,31 +71,22 @@ def present_outputs(values: Mapping[str, Output], redactor: Redactor, *, reveal:
     return Outputs(env, outputs, tuple(withheld))
 
 
-def failure_info(
-    error: HereyaError, diagnostics: tuple[DiagnosticEvent, ...], state: StateInfo
-) -> FailureInfo:
-    """The failure of a result."""
-    shell = error if isinstance(error, ShellCommandError) else None
-    return FailureInfo(
-        class_=error.failure_class,
-        hint="; ".join(error.hints) or None,
-        diagnostics=diagnostics,
-        stderr=shell.stderr if shell is not None else "",
-        stdout=shell.stdout if shell is not None else "",
-        state=state,
-    )
+class EngineEnd(NamedTuple):
+    """How the engine command that changed things ended, as far as the state is concerned."""
+
+    mutated: bool
+    by_itself: bool
+    errored_state: str | None
 
 
-def state_info(
-    error: HereyaError, errors: tuple[Diagnostic, ...], *, mutated: bool, errored_state: str | None
-) -> StateInfo:
-    """What is known of the state after a failure: whether it was saved, where the truth is, whose lock it is."""
-    holder = lock_holder(errors) or None
-    if error.failure_class is FailureClass.STATE_NOT_SAVED or errored_state is not None:
-        saved: bool | None = False
+def state_info(failure_class: FailureClass, errors: tuple[Diagnostic, ...], end: EngineEnd) -> StateInfo:
+    """What is known of the state after a failure: whether it was saved, where else it is, whose lock it is.
+
+    An engine that ends by itself, interrupted once or not, saves the state or says that it could not.
+    """
+    saved: bool | None
+    if failure_class is FailureClass.STATE_NOT_SAVED or end.errored_state is not None:
+        saved = False
     else:
-        # Nothing was changed: what is stored is what there is. Ended by force: nobody can know.
-        saved = True if not mutated else None
-        if mutated and isinstance(error, ShellCommandError) and error.exit_code == 1:
-            saved = True
-    return StateInfo(saved, errored_state, holder)
+        saved = True if end.by_itself or not end.mutated else None
+    return StateInfo(saved, end.errored_state, lock_holder(errors) or None)

@@ -184,20 +184,20 @@ def _learn_secrets(
     environment: Mapping[str, str],
 ) -> None:
     """Everything that is known to be a secret before the engine says a word."""
-    for secret in planned.secrets:
-        redactor.add(secret)
-    for text in credential_values(environment):
-        redactor.add(text)
-    for name, variable in package.variables.items():
-        if variable.sensitive and (text := environment.get(f"TF_VAR_{name}")) is not None:
-            redactor.add(text)
+    secrets: list[object] = [*planned.secrets, *credential_values(environment)]
+    secrets += [
+        environment.get(f"TF_VAR_{name}")
+        for name, variable in package.variables.items()
+        if variable.sensitive
+    ]
     for entry in request.backend_config:
         name, separator, text = entry.partition("=")
         if separator and looks_like_credential_name(name):
-            redactor.add(text)
+            secrets.append(text)
     for wish in request.redact:
-        for text in _named_secrets(wish, request, environment):
-            redactor.add(text)
+        secrets += _named_secrets(wish, request, environment)
+    for secret in secrets:
+        redactor.add(secret)
 
 
 def _named_secrets(wish: str, request: RunRequest, environment: Mapping[str, str]) -> Sequence[object]:

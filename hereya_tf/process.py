@@ -35,11 +35,12 @@ class Command(NamedTuple):
 
 
 class Exit(NamedTuple):
-    """How a command ended: a code, or the signal that ended it."""
+    """How a command ended: a code, or the signal that ended it; `insisted` when it was interrupted twice."""
 
     code: int | None
     signal: int | None
     seconds: float
+    insisted: bool
 
 
 class Watcher(NamedTuple):
@@ -104,7 +105,8 @@ def run_command(
         supervised.close()
     code = process.returncode
     seconds = time.monotonic() - began
-    return Exit(code, None, seconds) if code >= 0 else Exit(None, -code, seconds)
+    signal_number = -code if code < 0 else None
+    return Exit(None if code < 0 else code, signal_number, seconds, supervised.insisted)
 
 
 class _Supervised:
@@ -132,6 +134,11 @@ class _Supervised:
         self._exit_descriptor = _exit_descriptor(process.pid) if self._real else None
         if identity := (identify(process.pid) if self._real else None):
             watcher.started(identity)
+
+    @property
+    def insisted(self) -> bool:
+        """Whether the engine has been interrupted a second time, or killed."""
+        return self._asked.insisted_at is not None
 
     def follow(self) -> None:
         """Until the engine has ended and everything it said has been passed on."""
