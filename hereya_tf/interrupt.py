@@ -79,7 +79,10 @@ class Interrupt:
         """Wait for at most `seconds`, less when somebody asks, the limit passes or a descriptor is readable."""
         if self.deadline is not None and self.request is None:
             seconds = min(seconds, self.deadline - time.monotonic())
-        readable, _, _ = select.select([self._wake_reader, *descriptors], [], [], max(0.0, seconds))
+        poll = select.poll()  # not select(): it refuses descriptors over 1,023
+        for descriptor in (self._wake_reader, *descriptors):
+            poll.register(descriptor, select.POLLIN)
+        readable = dict(poll.poll(max(0.0, seconds) * 1000))
         if self._wake_reader in readable:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._wake_reader, 64)

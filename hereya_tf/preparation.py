@@ -102,6 +102,7 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
         environment=environment,
         cache_directory=cache,
         evidence=frozenset(found),
+        directory=request.package,
     )
     if (binary.engine is EngineName.OPENTOFU) is not tofu:
         package = read_package(request.package, tofu=not tofu)

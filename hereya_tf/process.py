@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -62,11 +62,11 @@ class Tail:
         self._descriptor = file.fileno()
         self._offset = 0
 
-    def chunks(self) -> Iterator[bytes]:
-        """What is new since the last call, in pieces of at most a mebibyte."""
-        while chunk := os.pread(self._descriptor, CHUNK_BYTES, self._offset):
-            self._offset += len(chunk)
-            yield chunk
+    def read(self) -> bytes:
+        """What is new since the last call, at most a mebibyte of it."""
+        chunk = os.pread(self._descriptor, CHUNK_BYTES, self._offset)
+        self._offset += len(chunk)
+        return chunk
 
 
 def run_command(
@@ -145,8 +145,9 @@ class _Supervised:
         beat_at = self._began + HEARTBEAT_SECONDS
         descriptors = () if self._exit_descriptor is None else (self._exit_descriptor,)
         while not self._ended():
-            self._interrupt.wait(POLL_SECONDS, *descriptors)
-            self._listen()
+            # An engine that says more than we can take must not keep us from minding the limits.
+            if not self._listen():
+                self._interrupt.wait(POLL_SECONDS, *descriptors)
             self._watcher.idle()
             now = time.monotonic()
             self._mind_limits(now)
@@ -154,7 +155,8 @@ class _Supervised:
                 self._watcher.heartbeat(now - self._began)
                 beat_at += HEARTBEAT_SECONDS
         self._clean_up()
-        self._listen()
+        while self._listen():
+            pass
 
     def abandon(self) -> None:
         """Something in the runner itself failed: ask the engine to end as for any interrupt, and wait for it."""
@@ -168,11 +170,15 @@ class _Supervised:
         if self._exit_descriptor is not None:
             os.close(self._exit_descriptor)
 
-    def _listen(self) -> None:
+    def _listen(self) -> bool:
+        """Pass on what is new, at most a piece of each stream; returns whether there was anything."""
+        heard = False
         for tail, tell in zip(self._tails, (self._watcher.stdout, self._watcher.stderr), strict=True):
-            for chunk in tail.chunks():
+            if chunk := tail.read():
+                heard = True
                 self._heard_at = time.monotonic()
                 tell(chunk)
+        return heard
 
     def _mind_limits(self, now: float) -> None:
         idle = self._interrupt.idle_timeout
