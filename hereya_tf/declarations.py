@@ -116,6 +116,35 @@ def read_native(source: bytes) -> Reading:
     return Reading(tuple(_native_declarations(root, source)), broken=root.has_error)
 
 
+def read_literals(source: bytes, names: frozenset[str]) -> Iterator[str]:
+    """The texts and numbers written out as values of `names`: attributes of a `*.tfvars` file, and the
+    defaults of variables."""
+    source = source.removeprefix(_BYTE_ORDER_MARK)
+    if len(source) > _LARGEST_FILE:
+        return
+    root = _parser().parse(source).root_node
+    for name, expression in _attributes(root, source):
+        if name in names:
+            yield from _literals(expression, source)
+    for block in _blocks(root):
+        match _header(block, source):
+            case ["variable", name] if name in names:
+                for attribute, expression in _attributes(block, source):
+                    if attribute == "default":
+                        yield from _literals(expression, source)
+
+
+def _literals(expression: "Node", source: bytes) -> Iterator[str]:
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        if node.type in ("string_lit", "numeric_lit"):
+            yield _unquoted(node, source)
+        elif node.type == "template_literal":
+            yield _text(node, source)
+        pending.extend(node.children)
+
+
 def _native_declarations(root: "Node", source: bytes) -> Iterator[Declaration]:
     for block in _blocks(root):
         block_type, *labels = _header(block, source)

@@ -16,6 +16,7 @@ from hereya_tf.package import Package, read_package
 from hereya_tf.redact import Redactor, credential_values, looks_like_credential_name
 from hereya_tf.rundirectory import RunDirectory
 from hereya_tf.values import Given, VariableFile
+from hereya_tf.variable_files import sensitive_values
 from hereya_tf.workspace import (
     BackendKind,
     GeneratedBackend,
@@ -191,6 +192,8 @@ def _learn_secrets(
         for name, variable in package.variables.items()
         if variable.sensitive
     ]
+    var_files = [given.path for given in request.inputs if isinstance(given, VariableFile)]
+    secrets += sensitive_values(package, var_files)
     for entry in request.backend_config:
         name, separator, text = entry.partition("=")
         if separator and looks_like_credential_name(name):

@@ -1,0 +1,57 @@
+"""What the engine's own variable files say about sensitive variables: to be redacted (I/O)."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hereya_tf import exact
+from hereya_tf.declarations import read_literals
+from hereya_tf.package import Package
+
+_LARGEST_FILE = 16 << 20  # bytes
+
+
+def sensitive_values(package: Package, files: Sequence[Path]) -> Iterator[object]:
+    """The values of sensitive variables in `files`, in the files that the engine loads by itself, and as defaults.
+
+    A file that cannot be read or makes no sense has none; the engine will say what is wrong with it.
+    """
+    names = frozenset(name for name, variable in package.variables.items() if variable.sensitive)
+    if not names:
+        return
+    declaring = {package.directory / package.variables[name].file for name in names}
+    for file in (*files, *_automatic(package.directory), *sorted(declaring)):
+        try:
+            with file.open("rb") as opened:
+                source = opened.read(_LARGEST_FILE)
+        except OSError:
+            continue
+        if file.name.endswith(".json"):
+            yield from _json_values(source, names)
+        else:
+            yield from read_literals(source, names)
+
+
+def _automatic(directory: Path) -> Iterator[Path]:
+    try:
+        entries = sorted(directory.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        name = entry.name.removesuffix(".json")
+        if name == "terraform.tfvars" or name.endswith(".auto.tfvars"):
+            yield entry
+
+
+def _json_values(source: bytes, names: frozenset[str]) -> Iterator[object]:
+    """Of a `*.tfvars.json`, or of the defaults in a `*.tf.json`."""
+    try:
+        document = exact.loads(source.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(document, dict):
+        return
+    variables = document.get("variable")
+    for name in names:
+        yield document.get(name)
+        declared = variables.get(name) if isinstance(variables, dict) else None
+        yield declared.get("default") if isinstance(declared, dict) else None
