@@ -35,3 +35,10 @@ def tests(session: nox.Session) -> None:
     session.run("coverage", "run", "-m", "pytest", "-n", "auto", *session.posargs)
     session.run("coverage", "combine", "--quiet")
     session.run("coverage", "report", *(("--fail-under=0",) if session.posargs else ()))
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """What runs cost; trust the ratios, the machine is noisy."""
+    session.install("-e", ".[embedded]")
+    session.run("python", "-m", "tests.bench.stream")

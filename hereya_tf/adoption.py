@@ -7,7 +7,7 @@ that the engine could not save, are not lost.
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,22 @@ from hereya_tf.rundirectory import EMERGENCY_STATE, SECRETS, remove_all_but_kept
 from hereya_tf.transcript import Transcript
 
 REASON = "the runner was killed while the run was on"
+
+
+def adopt_left_over(
+    runs: Path, holders: Iterable[str], ours: history.RunRecord, warn: Callable[[str], None]
+) -> None:
+    """Adopt the dead `holders` of locks that `ours` has now, and what they would have had to adopt themselves.
+
+    With both locks in hand, no engine of a dead run on the same package or workspace is alive.
+    """
+    dead = [
+        record.id
+        for record in history.list_runs(runs)
+        if record.id != ours.id and (record.package == ours.package or record.key == ours.key)
+    ]
+    for run in dict.fromkeys((*dead, *holders)):
+        adopt(runs, run, warn)
 
 
 def adopt(runs: Path, run: str, warn: Callable[[str], None]) -> None:
@@ -56,10 +72,11 @@ def _complete(directory: Path, record: history.RunRecord) -> str:
         transcript = _replay(directory, step, record.engine or "terraform", journal)
         summary = transcript.summary
         changes = events.ChangeCounts(*summary.done)
-        if summary.emergency_state is not None:
-            write_private(directory / EMERGENCY_STATE, summary.emergency_state)
         ended = "went on to its end" if summary.final is not None else "ended without finishing"
         story = f"run `{record.id}` was killed in step {step['step']}, and its engine {ended}"
+        if summary.emergency_state is not None:
+            write_private(directory / EMERGENCY_STATE, summary.emergency_state)
+            story += f"; it could not save the state, and its only copy is `{directory / EMERGENCY_STATE}`"
     journal.finish(_result(record, story, changes), None)
     text = "".join(events.encode(event) + "\n" for event in known) + "".join(f"{line}\n" for line in lines)
     write_private(directory / history.EVENTS, text)

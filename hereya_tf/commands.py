@@ -34,6 +34,10 @@ class Step(StrEnum):
     WORKSPACE = "workspace"
 
 
+# The steps that `--engine-arg` can add to.
+TAKES_ARGUMENTS = (Step.INIT, Step.PLAN, Step.APPLY, Step.DESTROY)
+
+
 class EngineOptions(NamedTuple):
     """What the user wants of the engine beyond the operation itself; `lock_timeout` is in seconds."""
 
@@ -126,10 +130,11 @@ def refuse_cli_args(environment: Mapping[str, str], *, ignore: bool) -> None:
     if not names or ignore:
         return
     name = names[0]
-    step = name.removeprefix("TF_CLI_ARGS").removeprefix("_") or Step.APPLY
+    step = name.removeprefix("TF_CLI_ARGS").removeprefix("_")
+    wanted = step if step in TAKES_ARGUMENTS else Step.APPLY
     raise CliArgsSet(
         f"`{name}` is set, and would slip arguments into the engine's commands",
-        f"use `--engine-arg {step}=ARG` for each argument you need, then unset `{name}`",
+        f"use `--engine-arg {wanted}=ARG` for each argument you need, then unset `{name}`",
         "or pass `--ignore-cli-args` to run without them",
     )
 

@@ -2,22 +2,24 @@
 
 import re
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
-_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|h|m|s|$)")
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "": 1.0}
+# Go's durations end at 292 years.
+_LONGEST = 100 * 365 * 24 * 3600.0
 
 
 def parse_duration(text: str) -> float:
     """Seconds that `text` names; a number without a unit counts seconds.
 
-    Raises ValueError for anything that is not a sequence of number and unit (h, m, s, ms).
+    Raises ValueError for anything that is not a sequence of number and unit (h, m, s, ms), and over 100 years.
     """
     compact = text.strip().lower()
-    if re.fullmatch(r"\d+(\.\d+)?", compact):
-        return float(compact)
     parts = _PART.findall(compact)
-    if not parts or "".join(number + unit for number, unit in parts) != compact:
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    complete = parts and "".join(number + unit for number, unit in parts) == compact
+    if not complete or (parts[-1][1] == "" and len(parts) > 1) or seconds > _LONGEST:
         raise ValueError(f"`{text}` is not a duration such as `90s`, `5m` or `1h30m`")
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    return seconds
 
 
 def format_duration(seconds: float) -> str:

@@ -8,10 +8,11 @@ from hereya_tf import events, outcome
 from hereya_tf.commands import Step
 from hereya_tf.engine import Binary
 from hereya_tf.errors import HereyaError
+from hereya_tf.events import Operation
 from hereya_tf.narration import diagnostic_event
-from hereya_tf.operation import Operation, Performance
+from hereya_tf.operation import Performance
 from hereya_tf.redact import Redactor
-from hereya_tf.rundirectory import EMERGENCY_STATE, REPORT, RunDirectory
+from hereya_tf.rundirectory import REPORT, RunDirectory
 
 _AFTER_INTERRUPT = ("run it again: what was in flight and did not get ready is replaced then",)
 
@@ -45,16 +46,13 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
     """
     performance, error, binary = facts.performance, facts.error, facts.binary
     outputs = performance.outputs if performance is not None else {}
-    for output in outputs.values():
-        if output.sensitive:
-            redactor.add(output.value)
     shown = outcome.present_outputs(outputs, redactor, reveal=False)
     everything = outcome.present_outputs(outputs, redactor, reveal=True)
     acted = performance.acted if performance is not None else None
     result = events.Result(
         success=error is None,
         status=outcome.Status.SUCCEEDED if error is None else outcome.status_of(error),
-        reason=None if error is None else str(error),
+        reason=None if error is None else redactor.text(str(error)),
         exit_code=0 if error is None else outcome.exit_code_of(error),
         operation=facts.operation,
         package=str(facts.package),
@@ -64,7 +62,7 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
         outputs=shown.outputs,
         changes=events.ChangeCounts(*acted.summary.done) if acted is not None else events.ChangeCounts(),
         drift=None,
-        failure=None if error is None else _failure(facts, error, directory),
+        failure=None if error is None else _failure(facts, error, directory, redactor),
         timings=_timings(facts),
         report=None,
     )
@@ -74,7 +72,9 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
     return Ended(result, revealed, () if reveal else shown.withheld)
 
 
-def _failure(facts: Facts, error: HereyaError, directory: RunDirectory) -> events.FailureInfo:
+def _failure(
+    facts: Facts, error: HereyaError, directory: RunDirectory, redactor: Redactor
+) -> events.FailureInfo:
     performance = facts.performance
     failed = performance.failed if performance is not None else None
     acted = performance.acted if performance is not None else None
@@ -85,24 +85,35 @@ def _failure(facts: Facts, error: HereyaError, directory: RunDirectory) -> event
         by_itself=acted is not None and acted.exit.code is not None and not acted.exit.insisted,
         errored_state=_errored_state(facts.package, performance, directory),
     )
-    hints = error.hints or (_AFTER_INTERRUPT if end.mutated else ())
+    hints = error.hints or (_AFTER_INTERRUPT if end.mutated and end.by_itself else ())
     return events.FailureInfo(
         class_=error.failure_class,
         hint="; ".join(hints) or None,
-        diagnostics=tuple(diagnostic_event(diagnostic, engine) for diagnostic in errors),
+        diagnostics=tuple(_redacted(diagnostic_event(found, engine), redactor) for found in errors),
         stderr=failed.stderr if failed is not None else "",
         stdout=failed.stdout if failed is not None else "",
         state=outcome.state_info(error.failure_class, errors, end),
     )
 
 
+def _redacted(event: events.DiagnosticEvent, redactor: Redactor) -> events.DiagnosticEvent:
+    """Reports and the terminal get a result without the journal's redaction."""
+    snippet = event.snippet and event.snippet._replace(
+        code=redactor.text(event.snippet.code),
+        values=tuple((name, redactor.text(text)) for name, text in event.snippet.values),
+    )
+    return event._replace(
+        summary=redactor.text(event.summary), detail=redactor.text(event.detail), snippet=snippet
+    )
+
+
 def _errored_state(package: Path, performance: Performance | None, directory: RunDirectory) -> str | None:
-    """Where the engine left the state when it could not save it; a dump in its stream is put into a file."""
+    """Where the engine left the state when it could not save it; what it could only print is in a file."""
     acted = performance.acted if performance is not None else None
     if acted is None:
         return None
-    if acted.summary.emergency_state is not None:
-        return str(directory.private_file(EMERGENCY_STATE, acted.summary.emergency_state))
+    if directory.emergency_state is not None:
+        return str(directory.emergency_state)
     path = package / "errored.tfstate"
     return str(path) if path.exists() else None
 

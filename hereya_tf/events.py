@@ -7,13 +7,20 @@ loaded before the engine can be started.
 import json
 import time
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from hereya_tf import exact
 
 FORMAT_VERSION = 1
 
-Operation = Literal["provision", "destroy"]
+
+class Operation(StrEnum):
+    """What a run does."""
+
+    PROVISION = "provision"
+    DESTROY = "destroy"
 
 
 class RunStarted(NamedTuple):
@@ -191,6 +198,14 @@ class ChangeCounts(NamedTuple):
     replace: int = 0
     import_: int = 0
     forget: int = 0
+
+
+class Question(NamedTuple):
+    """What a person is asked before anything is changed."""
+
+    operation: Operation
+    package: Path
+    planned: ChangeCounts
 
 
 class StateInfo(NamedTuple):

@@ -9,6 +9,9 @@ from hereya_tf import exact
 from hereya_tf.errors import BadInput
 from hereya_tf.reading import read_text
 
+_EMPTY_TEXT = "for an empty text write `NAME=`"
+_ENCODED = "pass it in base64, and let the package decode it"
+
 
 class Source(StrEnum):
     """Where a value comes from; only a flag is somebody's own word for this one run."""
@@ -40,9 +43,12 @@ def parse_parameter(text: str) -> Given:
     name = left.removesuffix(":")
     # What follows is never repeated: it may be a secret.
     if not equals:
-        raise BadInput("`-p` takes `NAME=TEXT` or `NAME:=JSON`, and there is no `=`")
+        raise BadInput("`-p` takes `NAME=TEXT` or `NAME:=JSON`, and there is no `=`", _EMPTY_TEXT)
     if not is_identifier(name):
-        raise BadInput(f"`-p` takes `NAME=TEXT` or `NAME:=JSON`, and `{name}` cannot be a variable's name")
+        raise BadInput(
+            f"`-p` takes `NAME=TEXT` or `NAME:=JSON`, and `{name}` cannot be a variable's name",
+            "use letters, digits, `_` and `-`, and begin with a letter or `_`",
+        )
     if not left.endswith(":"):
         return Given(name, value, True, Source.FLAG, "-p")
     return Given(name, decode_json(value, f"`-p {name}:=…`"), False, Source.FLAG, "-p")
@@ -53,7 +59,7 @@ def decode_json(text: str, what: str) -> Any:
     try:
         return exact.loads(text)
     except RecursionError:
-        raise BadInput(f"{what} is JSON nested too deeply") from None
+        raise BadInput(f"{what} is JSON nested too deeply", "check its brackets") from None
     # Decimal refuses an exponent of 19 digits with an ArithmeticError.
     except (ValueError, ArithmeticError) as error:
         line, column = getattr(error, "lineno", None), getattr(error, "colno", None)
@@ -61,7 +67,10 @@ def decode_json(text: str, what: str) -> Any:
         if line is not None:
             problem = f"line {line}, column {column}: {getattr(error, 'msg', '')}"
         # The decoder's error carries the whole document, with the secrets in it.
-        raise BadInput(f"{what} is not JSON ({problem})") from None
+        raise BadInput(
+            f"{what} is not JSON ({problem})",
+            "JSON has texts and keys in double quotes, and neither comments nor trailing commas",
+        ) from None
 
 
 def read_parameter_file(path: Path) -> tuple[Given, ...]:
@@ -80,7 +89,10 @@ def read_parameter_file(path: Path) -> tuple[Given, ...]:
                 "a variable file of the engine's own (`.tfvars`) goes with `--var-file`",
             )
     if not isinstance(document, dict):
-        raise BadInput(f"`{path}` must hold one mapping from parameters' names to their values")
+        raise BadInput(
+            f"`{path}` must hold one mapping from parameters' names to their values",
+            "write `NAME: VALUE` for each of them",
+        )
     return tuple(
         Given(name, value, isinstance(value, str), Source.FILE, str(path)) for name, value in document.items()
     )
@@ -93,7 +105,10 @@ def _load_yaml(path: Path) -> Any:
     try:
         document = yaml_core.load(text)
     except yaml_core.UnusableYAMLError as error:
-        raise BadInput(f"`{path}`, line {error.line}, cannot be used as YAML: {error}") from None
+        raise BadInput(
+            f"`{path}`, line {error.line}, cannot be used as YAML: {error}",
+            "put a text that looks like something else in quotes",
+        ) from None
     return {} if document is None else document
 
 
@@ -101,7 +116,7 @@ def parse_environment_entry(text: str) -> tuple[str, str]:
     """Read `NAME=TEXT`, as `-e` takes it; raises BadInput."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise BadInput("`-e` takes `NAME=TEXT`, and there is no `=`")
+        raise BadInput("`-e` takes `NAME=TEXT`, and there is no `=`", _EMPTY_TEXT)
     check_environment_entry(name, value, "-e")
     return name, value
 
@@ -109,11 +124,14 @@ def parse_environment_entry(text: str) -> tuple[str, str]:
 def check_environment_entry(name: str, value: str, where: str) -> None:
     """Raise BadInput when an environment cannot hold this entry."""
     if not name.isprintable() or not name.strip() or any(character in "= " for character in name):
-        raise BadInput(f"`{name}` ({where}) cannot be the name of an environment variable")
+        raise BadInput(
+            f"`{name}` ({where}) cannot be the name of an environment variable",
+            "use letters, digits and `_`",
+        )
     if "\0" in value:
-        raise BadInput(f"`{name}` ({where}) holds a NUL character, which no environment can carry")
+        raise BadInput(f"`{name}` ({where}) holds a NUL character, which no environment can carry", _ENCODED)
     if not is_encodable(name + value):
-        raise BadInput(f"`{name}` ({where}) holds half a character, which no environment can carry")
+        raise BadInput(f"`{name}` ({where}) holds half a character, which no environment can carry", _ENCODED)
 
 
 def is_encodable(text: str) -> bool:
@@ -138,7 +156,9 @@ def read_environment_file(path: Path) -> tuple[tuple[str, str], ...]:
         blank_lines = written[: len(written) - len(written.lstrip())].count("\n")
         where = f"`{path}`, line {binding.original.line + blank_lines}"
         if binding.error:
-            raise BadInput(f"{where}, is not an entry such as `NAME=text`")
+            raise BadInput(
+                f"{where}, is not an entry such as `NAME=text`", "a text of several lines stands in quotes"
+            )
         if binding.key is None:
             continue
         if binding.value is None:

@@ -3,6 +3,7 @@
 `runs/ID/run.json` says who runs what and how it ended, `events.ndjson` is the redacted log.
 """
 
+import contextlib
 import json
 import os
 import time
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hereya_tf import exact
 from hereya_tf.errors import BadInput
 from hereya_tf.private import write_private
 from hereya_tf.processes import ProcessIdentity, is_alive
@@ -17,6 +19,7 @@ from hereya_tf.processes import ProcessIdentity, is_alive
 RECORD = "run.json"
 EVENTS = "events.ndjson"
 CANCEL = "cancel"
+_TEXTS = ("id", "operation", "package", "workspace", "key", "host", "started", "version")
 
 
 class RunRecord(NamedTuple):
@@ -79,13 +82,23 @@ def read_record(directory: Path) -> RunRecord | None:
     """The record of a run directory; None when there is none or it makes no sense."""
     try:
         fields = json.loads((directory / RECORD).read_text(encoding="utf-8"))
-        for name in ("process", "engine_process"):
-            if fields.get(name) is not None:
-                fields[name] = ProcessIdentity(**fields[name])
-        known = {name: value for name, value in fields.items() if name in RunRecord._fields}
+        # A newer version may have written more: what is not known is passed over.
+        known = {name: fields[name] for name in RunRecord._fields if name in fields}
+        if not all(isinstance(known[name], str) for name in _TEXTS):
+            return None
+        known["process"] = _identity(known["process"])
+        if known.get("engine_process") is not None:
+            known["engine_process"] = _identity(known["engine_process"])
         return RunRecord(**known)
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
         return None
+
+
+def _identity(fields: Any) -> ProcessIdentity:
+    pid, started = fields["pid"], fields["started"]
+    if type(pid) is not int or not isinstance(started, str):
+        raise TypeError("not a process")
+    return ProcessIdentity(pid, started)
 
 
 def list_runs(runs: Path) -> tuple[RunRecord, ...]:
@@ -126,7 +139,8 @@ def request_cancel(directory: Path, record: RunRecord) -> None:
         # Its handler finds the request; for a run that ignores the signal there is the heartbeat's look.
         import signal
 
-        os.kill(record.process.pid, signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.kill(record.process.pid, signal.SIGTERM)
 
 
 def read_log(directory: Path) -> tuple[Mapping[str, Any], ...]:
@@ -136,11 +150,11 @@ def read_log(directory: Path) -> tuple[Mapping[str, Any], ...]:
     except OSError:
         return ()
     events = []
-    for line in text.splitlines():
+    for line in text.split("\n"):  # not splitlines: a text may hold U+2028 and its like
         try:
-            event = json.loads(line)
-        except ValueError:
+            event = exact.loads(line)
+        except (ValueError, RecursionError):
             continue
-        if isinstance(event, dict):
+        if isinstance(event, dict) and all(isinstance(event.get(name), str) for name in ("type", "ts")):
             events.append(event)
     return tuple(events)

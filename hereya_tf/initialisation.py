@@ -19,7 +19,7 @@ LOCK_FILE = ".terraform.lock.hcl"
 def fingerprint(
     package: Path, data_directory: str, binary: Binary, *, arguments: Sequence[str], contents: Sequence[str]
 ) -> str:
-    """One digest of all that init depends on and all that it has made. Raises OSError.
+    """One digest of all that init depends on and all that it has made.
 
     `arguments` are init's own, `contents` the texts of generated files among them (their paths differ).
     """
@@ -43,8 +43,17 @@ def fingerprint(
     for directory in (package, *_module_directories(package, modules)):
         take("directory", str(directory))
         for file in _configuration_files(directory):
-            take(file.name, file.read_bytes())
+            take(file.name, _bytes(file))
     return digest.hexdigest()
+
+
+def backend_type(package: Path, data_directory: str) -> str | None:
+    """The type of the backend that the last init has left in the data directory; None without one."""
+    try:
+        backend = json.loads(_bytes(package / data_directory / "terraform.tfstate") or b"{}")["backend"]
+        return str(backend["type"]) if backend else None
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 class InitMemory:
@@ -79,7 +88,11 @@ class InitMemory:
 
 
 def _configuration_files(directory: Path) -> Iterator[Path]:
-    for file in sorted(directory.iterdir()):
+    try:
+        files = sorted(directory.iterdir())
+    except OSError:  # the engine will say what is wrong with it
+        return
+    for file in files:
         if file.name.endswith(_CONFIGURATION) and file.name != GENERATED_OVERRIDE and file.is_file():
             yield file
 
@@ -88,8 +101,8 @@ def _module_directories(package: Path, modules: bytes) -> Iterator[Path]:
     """The directories that init resolved modules to; a local module may change without the package."""
     try:
         entries = json.loads(modules or b"{}").get("Modules", ())
-        names = sorted({entry["Dir"] for entry in entries})
-    except (ValueError, AttributeError, TypeError, KeyError):
+        names = sorted({str(entry["Dir"]) for entry in entries})
+    except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
         return
     for name in names:
         directory = package / name

@@ -46,6 +46,7 @@ class Interrupt:
         self.idle_timeout = idle_timeout
         self.request: Request | None = None
         self.insisted = False
+        self._first_keypress: float | None = None
         # `runs cancel` leaves a note and then sends a signal: whether such a note is there.
         self.cancel_requested: Callable[[], bool] = lambda: False
         self._wake_reader, self._wake_writer = os.pipe()
@@ -60,12 +61,11 @@ class Interrupt:
         # No lock here: this runs inside a signal handler, on top of whatever the main thread holds.
         if self.request is None:
             self.request = Request(reason, signal_number, now)
-        elif (
-            reason is Reason.SIGNAL
-            and signal_number == self.request.signal == signal.SIGINT
-            and now - self.request.at > SAME_KEYPRESS_SECONDS
-        ):
-            self.insisted = True
+        if signal_number == signal.SIGINT:
+            if self._first_keypress is None:
+                self._first_keypress = now
+            elif now - self._first_keypress > SAME_KEYPRESS_SECONDS:
+                self.insisted = True
         with contextlib.suppress(BlockingIOError):
             os.write(self._wake_writer, b"!")
 

@@ -1,7 +1,6 @@
 """What provision and destroy do on an engine, step by step, once everything is prepared and locked."""
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,25 +8,10 @@ from hereya_tf import commands, events, initialisation, messages
 from hereya_tf.commands import EngineOptions, Step
 from hereya_tf.engine import quirks
 from hereya_tf.errors import Cancelled, FailureClass, ShellCommandError, WorkspaceUnknown
+from hereya_tf.events import ChangeCounts, Operation, Question
 from hereya_tf.messages import Output
 from hereya_tf.steps import Context, StepOutcome, run_step
-from hereya_tf.summary import Changes
 from hereya_tf.workspace import Workspace, override_text
-
-
-class Operation(StrEnum):
-    """What a run does."""
-
-    PROVISION = "provision"
-    DESTROY = "destroy"
-
-
-class Question(NamedTuple):
-    """What a person is asked before anything is changed."""
-
-    operation: Operation
-    package: Path
-    planned: Changes
 
 
 class Plan(NamedTuple):
@@ -98,19 +82,22 @@ class Performance:
             ),
         )
         if any(planned.summary.planned) and not plan.ask(
-            Question(plan.operation, self._context.package, planned.summary.planned)
+            Question(plan.operation, self._context.package, ChangeCounts(*planned.summary.planned))
         ):
             raise Cancelled("the plan was not approved, and nothing was changed")
         return self._run(step, commands.apply_plan_arguments(plan.options, step, plan=saved))
 
-    def _run(self, step: Step, arguments: tuple[str, ...], *, streams: bool = True) -> StepOutcome:
+    def _run(
+        self, step: Step, arguments: tuple[str, ...], *, streams: bool = True, context: Context | None = None
+    ) -> StepOutcome:
         self._context.interrupt.check()
         attempt = self._attempts[step] = self._attempts.get(step, 0) + 1
-        outcome = run_step(self._context, step, arguments, attempt=attempt, streams=streams)
+        outcome = run_step(context or self._context, step, arguments, attempt=attempt, streams=streams)
         self.seconds[step] = self.seconds.get(step, 0.0) + outcome.exit.seconds
         if step in (Step.APPLY, Step.DESTROY):
             self.acted = outcome
         if outcome.ok:
+            self.failed = None
             return outcome
         self.failed = outcome
         # "Cancelled" and "timed out" come from our own record: the engine's exit code is 1 for both.
@@ -120,7 +107,7 @@ class Performance:
     def _read_outputs(self) -> Mapping[str, Output]:
         outcome = self._run(Step.OUTPUT, commands.output_arguments(), streams=False)
         try:
-            return messages.read_output_values(messages.read_document(outcome.document))
+            outputs = messages.read_output_values(messages.read_document(outcome.document))
         except ValueError as error:
             self.failed = outcome
             raise ShellCommandError(
@@ -131,6 +118,10 @@ class Performance:
                 stderr=outcome.stderr,
                 failure_class=FailureClass.ENGINE_ERROR,
             ) from error
+        for output in outputs.values():
+            if output.sensitive and output.value is not messages.MISSING:
+                self._context.journal.redactor.add(output.value)
+        return outputs
 
     def _initialise_if_needed(self) -> bool:
         """Init unless the last good one saw exactly what there is now; returns whether it was skipped."""
@@ -145,7 +136,14 @@ class Performance:
         memory.forget()
         engine = self._context.binary
         json = quirks.supports_init_json(engine.engine, engine.version)
-        self._run(Step.INIT, self._init_arguments(json=json), streams=True)
+        arguments = self._init_arguments(json=json)
+        try:
+            self._run(Step.INIT, arguments)
+        except ShellCommandError as error:
+            if error.failure_class is not FailureClass.WORKSPACE_UNKNOWN or not self._plan.create_workspace:
+                raise
+            # In a backend with several workspaces init refuses one that apply is still to create.
+            self._run(Step.INIT, arguments, context=self._in_workspace("default"))
         memory.keep(self._fingerprint())
 
     def _init_arguments(self, *, json: bool) -> tuple[str, ...]:
@@ -185,23 +183,17 @@ class Performance:
     def _check_workspace(self) -> None:
         """Refuse a workspace that does not exist: plan and apply would create it without a word."""
         workspace = self._plan.workspace
-        wanted = workspace.selected
+        wanted = workspace.selected or self._context.environment.get("TF_WORKSPACE")
         if (
-            wanted is None
+            not wanted
             or workspace.backend is not None
             or self._plan.create_workspace
             or wanted == "default"
+            or self._is_known_workspace(wanted)
         ):
             return
-        if (self._context.package / "terraform.tfstate.d" / wanted).is_dir():
-            return
-        environment = {**self._context.environment}
-        environment.pop("TF_WORKSPACE", None)
         listing = run_step(
-            self._context._replace(environment=environment),
-            Step.WORKSPACE,
-            commands.workspace_list_arguments(),
-            streams=False,
+            self._in_workspace(None), Step.WORKSPACE, commands.workspace_list_arguments(), streams=False
         )
         if not listing.ok:
             self.failed = listing
@@ -213,6 +205,26 @@ class Performance:
                 f"there is no workspace `{wanted}`",
                 f"add `--create-workspace` to create it; there are {_listed(names)}",
             )
+
+    def _is_known_workspace(self, name: str) -> bool:
+        """Whether the engine need not be asked for its workspaces."""
+        package = self._context.package
+        match initialisation.backend_type(package, self._plan.workspace.data_directory):
+            case None:
+                return (package / "terraform.tfstate.d" / name).is_dir()
+            case "cloud" | "remote":
+                # There init itself refuses one that does not exist, and TF_WORKSPACE may be all that says which.
+                return True
+            case _:
+                return False
+
+    def _in_workspace(self, name: str | None) -> Context:
+        """The context with another workspace selected, or with none."""
+        environment = {**self._context.environment}
+        environment.pop("TF_WORKSPACE", None)
+        if name is not None:
+            environment["TF_WORKSPACE"] = name
+        return self._context._replace(environment=environment)
 
 
 def _listed(names: set[str]) -> str:

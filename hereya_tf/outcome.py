@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from hereya_tf import exact
 from hereya_tf.diagnosis import lock_holder
 from hereya_tf.errors import Cancelled, FailureClass, HereyaError
 from hereya_tf.events import StateInfo
-from hereya_tf.messages import Diagnostic, Output
+from hereya_tf.messages import MISSING, Diagnostic, Output
+from hereya_tf.outputs import output_text
 from hereya_tf.redact import Redactor
 
 
@@ -46,11 +46,6 @@ def exit_code_of(error: HereyaError) -> int:
     return error.exit_code if isinstance(error, Cancelled) else error.failure_class.exit_code
 
 
-def output_text(value: object) -> str:
-    """What an output is as an environment variable: a string's text, JSON for anything else."""
-    return value if isinstance(value, str) else exact.dumps(value)
-
-
 def present_outputs(values: Mapping[str, Output], redactor: Redactor, *, reveal: bool) -> Outputs:
     """Outputs as a result shows them.
 
@@ -62,6 +57,8 @@ def present_outputs(values: Mapping[str, Output], redactor: Redactor, *, reveal:
     withheld = []
     for name, output in values.items():
         outputs[name] = {"type": output.type, "sensitive": output.sensitive}
+        if output.value is MISSING:
+            continue
         text = output_text(output.value)
         if not reveal and (output.sensitive or redactor.text(text) != text):
             withheld.append(name)

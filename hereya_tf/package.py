@@ -196,16 +196,25 @@ def _names(directory: Path) -> list[str]:
             # Like the engines: a directory is passed over, a link is read whatever it points to.
             return [entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)]
     except FileNotFoundError as error:
-        raise BadPackage(f"`{directory}` does not exist") from error
+        raise BadPackage(
+            f"`{directory}` does not exist", "a relative path begins at the directory you call from"
+        ) from error
     except NotADirectoryError as error:
-        raise BadPackage(f"`{directory}` is not a directory") from error
+        raise BadPackage(
+            f"`{directory}` is not a directory", "name the directory that holds the root module"
+        ) from error
     except (OSError, ValueError) as error:
-        raise BadPackage(f"`{directory}` cannot be read: {reason(error)}") from error
+        raise BadPackage(
+            f"`{directory}` cannot be read: {reason(error)}", "check the path and its permissions"
+        ) from error
 
 
 def _read(path: Path) -> Reading:
     try:
         source = read_regular_file(path)
     except OSError as error:
-        raise BadPackage(f"`{path}` cannot be read: {reason(error)}") from error
+        raise BadPackage(
+            f"`{path}` cannot be read: {reason(error)}",
+            "an engine reads every such file: make it readable, or take it away",
+        ) from error
     return read_json(source) if path.name.endswith(".json") else read_native(source)

@@ -11,7 +11,8 @@ from hereya_tf.engine import Binary, EngineName, quirks
 from hereya_tf.engine.choose import choose
 from hereya_tf.engine.evidence import check_mismatch, evidence
 from hereya_tf.errors import BadInput, EngineUnsupported, HereyaError
-from hereya_tf.operation import Operation, Plan, Question
+from hereya_tf.events import Operation, Question
+from hereya_tf.operation import Plan
 from hereya_tf.package import Package, read_package
 from hereya_tf.redact import Redactor, credential_values, looks_like_credential_name
 from hereya_tf.rundirectory import RunDirectory

@@ -13,8 +13,7 @@ def make_private_directory(path: Path) -> None:
         missing.append(path)
         path = path.parent
     for directory in reversed(missing):
-        with contextlib.suppress(FileExistsError):  # somebody else made it meanwhile
-            directory.mkdir(mode=0o700)
+        directory.mkdir(mode=0o700, exist_ok=True)  # somebody else may have made it meanwhile
 
 
 def open_private(path: Path, *, truncate: bool = False) -> BinaryIO:

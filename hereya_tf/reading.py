@@ -67,7 +67,9 @@ def decode_text(data: bytes, where: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(f"`{where}` is not UTF-8 text: line {line} holds other bytes") from error
+        raise BadInput(
+            f"`{where}` is not UTF-8 text: line {line} holds other bytes", "save it as UTF-8"
+        ) from error
 
 
 def read_text(path: Path) -> str:
@@ -75,7 +77,9 @@ def read_text(path: Path) -> str:
     try:
         data = read_input_file(path)
     except (OSError, ValueError) as error:
-        raise BadInput(f"`{path}` cannot be read: {reason(error)}") from error
+        raise BadInput(
+            f"`{path}` cannot be read: {reason(error)}", "check the path and its permissions"
+        ) from error
     return decode_text(data, str(path))
 
 

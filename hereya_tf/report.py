@@ -40,6 +40,8 @@ def failure_lines(record: Mapping[str, Any]) -> list[str]:
     state = failure["state"]
     if state["errored_state"]:
         lines.append(f"state: could not be saved; the only complete copy is `{state['errored_state']}`")
+    elif state["saved"] is None:
+        lines.append("state: it is not known whether it was saved; what was in flight may exist and not be in it")
     for name, text in (state["lock"] or {}).items():
         lines.append(f"lock: {name} {text}")
     return lines

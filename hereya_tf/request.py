@@ -44,7 +44,10 @@ def read_request(source: str, *, stdin: int = 0, limit_seconds: float = PATIENCE
         else:
             data = read_input_file(Path(source), limit_seconds=limit_seconds)
     except (OSError, ValueError) as error:
-        raise BadInput(f"the request `{where}` cannot be read: {reason(error)}") from error
+        raise BadInput(
+            f"the request `{where}` cannot be read: {reason(error)}",
+            "`--request` takes a file, or `-` and the request on stdin",
+        ) from error
     return parse_request(decode_text(data, where), where)
 
 
@@ -52,7 +55,10 @@ def parse_request(text: str, where: str) -> Request:
     """Read a request's text; raises BadInput naming a key and what was expected, never a value."""
     document = decode_json(text, f"the request `{where}`")
     if not isinstance(document, dict):
-        raise BadInput(f"the request `{where}` must be one JSON object")
+        raise BadInput(
+            f"the request `{where}` must be one JSON object",
+            'it looks like `{"pkgPath": "DIRECTORY", "parameters": {"NAME": "VALUE"}}`',
+        )
     state = _object(document, "infraConfig", where)
     bucket, region, table, path = (_text(state, key, where, "infraConfig.") for key in _STATE_KEYS)
     unknown = [
@@ -112,4 +118,6 @@ def _environment(entries: Mapping[str, Any], where: str) -> Iterator[tuple[str, 
 
 
 def _unexpected(key: str, where: str, expected: str) -> BadInput:
-    return BadInput(f"`{key}` in the request `{where}` must be {expected}")
+    return BadInput(
+        f"`{key}` in the request `{where}` must be {expected}", "leave it out when there is nothing to say"
+    )

@@ -3,26 +3,26 @@
 import contextlib
 import functools
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from hereya_tf import __version__, events, history, locks
-from hereya_tf.adoption import adopt
+from hereya_tf.adoption import adopt_left_over
 from hereya_tf.commands import Step
 from hereya_tf.ending import Ended, Facts, conclude
 from hereya_tf.errors import HereyaError
+from hereya_tf.events import Question
 from hereya_tf.interrupt import Interrupt, Reason
 from hereya_tf.journal import Journal, Sink
-from hereya_tf.operation import Performance, Question
+from hereya_tf.lock_directory import find_lock_directory
+from hereya_tf.operation import Performance
 from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_plan
-from hereya_tf.private import make_private_directory
 from hereya_tf.process import HEARTBEAT_SECONDS
 from hereya_tf.processes import ProcessIdentity, identify
 from hereya_tf.redact import Redactor
-from hereya_tf.rundirectory import NoRoom, RunDirectory
+from hereya_tf.rundirectory import RunDirectory
 from hereya_tf.steps import Context
 from hereya_tf.workspace import Workspace, remove_override, write_override
 
@@ -135,7 +135,6 @@ class Run:
         self._journal.emit(
             events.EngineReady(binary.engine, str(binary.version), binary.path, binary.chosen_by)
         )
-        self._directory.keep_secrets(self._redactor.secrets())
 
     def _workspace_hint(self) -> Workspace:
         """The workspace as far as it can be told; what is wrong with it is refused a moment later."""
@@ -150,6 +149,8 @@ class Run:
         self._interrupt.check()
         with self._locked(prepared.workspace) as held, self._backend_in_place(prepared.workspace):
             prepared.check_engine()
+            # Not before the locks are ours: a run that is killed while it waits is adopted by nobody.
+            self._directory.keep_secrets(self._redactor.secrets())
             plan = prepare_plan(self._request, prepared, self._directory, self._places.cache, self._asker())
             context = Context(
                 binary=prepared.binary,
@@ -169,6 +170,8 @@ class Run:
             finally:
                 for lock in held:
                     lock.record_engine(None)
+                # For the same reason before the locks are free again.
+                self._directory.remove_private_files()
 
     @contextlib.contextmanager
     def _locked(self, workspace: Workspace) -> Iterator[tuple[locks.Lock, ...]]:
@@ -181,7 +184,7 @@ class Run:
         with contextlib.ExitStack() as stack:
             held = []
             with self._timer.part("wait"):
-                directory = self._lock_directory()
+                directory = find_lock_directory(self._places.locks, self._warn)
                 for key in keys:
                     lock = locks.acquire(
                         directory,
@@ -194,10 +197,9 @@ class Run:
                     stack.callback(lock.release)
                     held.append(lock)
             self._journal.emit(events.LockAcquired(round(self._timer.parts["wait"], 3)))
-            for lock in held:
-                predecessor = getattr(lock, "predecessor", None)
-                if predecessor is not None:
-                    adopt(self._places.runs, predecessor.run, self._warn)
+            left = {lock.predecessor.run for lock in held if lock.predecessor is not None}
+            if left and self._record is not None:
+                adopt_left_over(self._places.runs, left, self._record, self._warn)
             yield tuple(held)
 
     @contextlib.contextmanager
@@ -273,16 +275,6 @@ class Run:
         self._beat("question")
         self._interrupt.check()
 
-    def _lock_directory(self) -> Path:
-        """Where locks are; with a state directory that cannot be written, a place that all runs of a user share."""
-        try:
-            make_private_directory(self._places.locks)
-            if os.access(self._places.locks, os.W_OK):
-                return self._places.locks
-        except OSError:
-            pass
-        return _shared_lock_directory(self._places.locks, self._warn)
-
     def _warn(self, sentence: str) -> None:
         self._journal.emit(
             events.DiagnosticEvent("warning", None, sentence, "", None, None, None),
@@ -343,20 +335,3 @@ def _own_fault(caught: Exception) -> HereyaError:
         f"hereya-tf itself failed at {place}: {type(caught).__name__}: {caught}",
         "set HEREYA_TF_DEBUG=1 for the traceback, and report it",
     )
-
-
-def _shared_lock_directory(wanted: Path, warn: Callable[[str], None]) -> Path:
-    """Locks must be somewhere: a private directory that all runs of this user find."""
-    import tempfile
-
-    place = Path(tempfile.gettempdir()) / f"hereya-tf-locks-{os.getuid()}"
-    with contextlib.suppress(FileExistsError):
-        place.mkdir(mode=0o700)
-    status = place.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise NoRoom(
-            f"locks can be kept neither in `{wanted}` nor in `{place}`",
-            "point HEREYA_TF_STATE_DIR to a directory that you can write to",
-        )
-    warn(f"`{wanted}` cannot be written, so locks are kept in `{place}`")
-    return place

@@ -5,6 +5,7 @@ complete. A full disk or a directory that cannot be written costs the history, n
 """
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -64,6 +65,7 @@ class RunDirectory:
         self._pending: list[str] = []
         self._pending_bytes = 0
         self._fallback: Path | None = None
+        self.emergency_state: Path | None = None
         self.usable = True
         try:
             make_private_directory(self.path)
@@ -108,8 +110,11 @@ class RunDirectory:
             paths = (self.path / f"{step}.{attempt}.stdout", self.path / f"{step}.{attempt}.stderr")
             try:
                 if free_bytes(self.path) < LEAST_FREE_BYTES:
-                    raise OSError(28, os.strerror(28))
-                return Capture(open_private(paths[0]), open_private(paths[1]), paths)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                with contextlib.ExitStack() as opened:
+                    files = [opened.enter_context(open_private(path)) for path in paths]
+                    opened.pop_all()
+                return Capture(files[0], files[1], paths)
             except OSError as error:
                 self._say(error)
         return Capture(nameless_file(), nameless_file(), ())
@@ -129,6 +134,13 @@ class RunDirectory:
                 "free some space, or point HEREYA_TF_STATE_DIR or TMPDIR to a disk that has some",
             ) from error
 
+    def keep_emergency_state(self, text: str) -> None:
+        """Keep a state that the engine could only print; `emergency_state` is where."""
+        try:
+            self.emergency_state = self.private_file(EMERGENCY_STATE, text)
+        except NoRoom as error:
+            self._warn(str(error))
+
     def keep_secrets(self, secrets: tuple[str, ...]) -> None:
         """For the run that finds this one dead: what to redact in its raw output."""
         if self.usable:
@@ -139,7 +151,10 @@ class RunDirectory:
 
     def cancel_requested(self) -> bool:
         """Whether `runs cancel` has asked this run to end."""
-        return (self.path / history.CANCEL).exists()
+        try:
+            return (self.path / history.CANCEL).exists()
+        except OSError:  # the disk is gone: no reason to end what is being applied
+            return False
 
     def close(self) -> None:
         """At a normal end: what is left is the record, the log, and what the user may need."""
@@ -147,18 +162,24 @@ class RunDirectory:
         if self._log is not None:
             self._log.close()
             self._log = None
+        self.remove_private_files()
+
+    def remove_private_files(self) -> None:
+        """No engine needs them any more: values, secrets, raw output."""
         remove_all_but_kept(self.path)
         if self._fallback is not None:
             remove_all_but_kept(self._fallback)
             with contextlib.suppress(OSError):
                 self._fallback.rmdir()
+                self._fallback = None
 
     def _fallback_directory(self) -> Path:
         if self._fallback is None:
             import tempfile
 
-            shared_memory = Path("/dev/shm")  # noqa: S108 - what is made in it is 0700 and has a random name
-            places = (Path(tempfile.gettempdir()), shared_memory)
+            places = [Path("/dev/shm")]  # noqa: S108 - what is made in it is 0700 and has a random name
+            with contextlib.suppress(FileNotFoundError):  # no directory for temporary files can be written
+                places.insert(0, Path(tempfile.gettempdir()))
             roomy = (place for place in places if free_bytes(place) >= LEAST_FREE_BYTES)
             self._fallback = Path(tempfile.mkdtemp(prefix="hereya-tf-", dir=next(roomy, None)))
         return self._fallback
@@ -173,7 +194,10 @@ class RunDirectory:
 
 def remove_all_but_kept(directory: Path) -> None:
     """Remove raw output, values and secrets; the record, the log and what the user may need stay."""
+    entries: tuple[Path, ...] = ()
     with contextlib.suppress(OSError):
-        for entry in tuple(directory.iterdir()):
-            if entry.name not in _KEPT:
+        entries = tuple(directory.iterdir())
+    for entry in entries:
+        if entry.name not in _KEPT:
+            with contextlib.suppress(OSError):
                 entry.unlink()

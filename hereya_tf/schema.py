@@ -3,7 +3,7 @@
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
@@ -76,11 +76,10 @@ def _schema(hint: Any) -> dict[str, Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return {"anyOf": [_schema(argument) for argument in arguments]}
-    if origin is Literal:
-        return {"enum": list(arguments)}
     if origin is tuple:
         if len(arguments) == 2 and arguments[1] is Ellipsis:
             return {"type": "array", "items": _schema(arguments[0])}
-        return {"type": "array", "prefixItems": [_schema(argument) for argument in arguments]}
+        items = [_schema(argument) for argument in arguments]
+        return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
     # The only other types of events are mappings with texts as keys.
     return {"type": "object", "additionalProperties": _schema(arguments[1])}

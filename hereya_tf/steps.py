@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hereya_tf import events
+from hereya_tf import events, messages
 from hereya_tf.commands import Step
 from hereya_tf.diagnosis import Diagnosis, diagnose
 from hereya_tf.engine import Binary
@@ -15,9 +15,9 @@ from hereya_tf.journal import Journal
 from hereya_tf.patience import Move
 from hereya_tf.process import Command, Exit, Watcher, run_command
 from hereya_tf.processes import ProcessIdentity
-from hereya_tf.rundirectory import RunDirectory
+from hereya_tf.rundirectory import Capture, RunDirectory
 from hereya_tf.summary import Summary, succeeded
-from hereya_tf.transcript import Transcript
+from hereya_tf.transcript import Transcript, read_text, render_messages
 
 
 class Context(NamedTuple):
@@ -88,8 +88,11 @@ def run_step(
         grace=context.grace,
         watcher=_watcher(context, step, attempt, transcript),
     )
-    outcome = _outcome(context, step, shlex.join(argv), transcript, exit_, streams=streams)
+    outcome = _outcome(context, step, shlex.join(argv), transcript, exit_, capture)
     context.journal.emit(events.StepFinished(step, outcome.ok, exit_.code, round(exit_.seconds, 3), False))
+    if outcome.summary.emergency_state is not None:
+        # While the raw output has it as well: we may be killed.
+        context.directory.keep_emergency_state(outcome.summary.emergency_state)
     capture.discard()
     return outcome
 
@@ -119,30 +122,45 @@ def _watcher(context: Context, step: Step, attempt: int, transcript: Transcript)
 
 
 def _outcome(
-    context: Context, step: Step, command: str, transcript: Transcript, exit_: Exit, *, streams: bool
+    context: Context, step: Step, command: str, transcript: Transcript, exit_: Exit, capture: Capture
 ) -> StepOutcome:
-    said = transcript.finish()
+    transcript.finish()
     summary = transcript.summary
-    ok = _agrees(step, exit_, summary, streams=streams)
-    diagnosis = None
-    if not ok:
-        diagnosis = diagnose(
-            tuple(summary.errors),
-            exit_code=exit_.code,
-            signal=exit_.signal,
-            stderr=said.raw_stderr,
-            engine_name=context.binary.engine.executable,
-        )
-    return StepOutcome(
+    outcome = StepOutcome(
         step=step,
         command=context.journal.redactor.text(command),
         exit=exit_,
-        ok=ok,
+        ok=_agrees(step, exit_, summary, streams=transcript.streams),
         summary=summary,
-        document=said.document,
-        stdout=said.stdout,
-        stderr=said.stderr,
-        diagnosis=diagnosis,
+        document=transcript.document,
+        stdout="",
+        stderr="",
+        diagnosis=None,
+    )
+    return outcome if outcome.ok else _explained(context, outcome, capture, streams=transcript.streams)
+
+
+def _explained(context: Context, outcome: StepOutcome, capture: Capture, *, streams: bool) -> StepOutcome:
+    """A failed step with all that was said, read once more from the raw files, and what it means."""
+    redactor = context.journal.redactor
+    errors = tuple(
+        error._replace(summary=redactor.text(error.summary), detail=redactor.text(error.detail))
+        for error in outcome.summary.errors
+    )
+    stderr = redactor.text(read_text(capture.stderr))
+    rendered = "\n".join(messages.render_diagnostic(error) for error in outcome.summary.errors)
+    return outcome._replace(
+        # A document holds the values of outputs; it is nobody's to see.
+        stdout=redactor.text(render_messages(read_text(capture.stdout))) if streams else "",
+        stderr="\n".join(part for part in (redactor.text(rendered), stderr) if part),
+        diagnosis=diagnose(
+            errors,
+            exit_code=outcome.exit.code,
+            signal=outcome.exit.signal,
+            stderr=stderr,
+            engine_name=context.binary.engine.executable,
+            failed=outcome.summary.failed,
+        ),
     )
 
 

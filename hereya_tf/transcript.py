@@ -1,8 +1,8 @@
-"""What one engine command says: its bytes as events, a summary, and the text a failure shows."""
+"""What one engine command says: its bytes as events, a summary, and the text that a failure shows."""
 
+import os
 import time
-from collections import deque
-from typing import NamedTuple
+from typing import BinaryIO
 
 from hereya_tf import events, messages
 from hereya_tf.commands import Step
@@ -11,17 +11,9 @@ from hereya_tf.narration import event_of
 from hereya_tf.redact import StreamRedactor
 from hereya_tf.summary import Summary
 
-# What a failure keeps of the engine's text; the log in the run's directory has all of it.
-KEPT_CHARACTERS = 16 << 20
-
-
-class Said(NamedTuple):
-    """All that a command said, redacted but for `document`, which is stdout as it was."""
-
-    document: str
-    stdout: str
-    stderr: str
-    raw_stderr: str
+# What a failure shows of the engine's text; the run's log has all of it.
+KEPT_BYTES = 16 << 20
+_CUT = "[the beginning is in the run's log only]\n"
 
 
 class Transcript:
@@ -37,19 +29,17 @@ class Transcript:
         self._journal = journal
         self._step = step
         self._engine = engine
-        self._streams = streams
+        self.streams = streams
         self._engine_messages = engine_messages
         self._stdout_lines = _Lines()
         self._stderr_lines = _Lines()
-        self._stdout_text = _Text()
-        self._stderr_text = _Text()
         self._document: list[bytes] = []
         # Plain text may spread a private key over lines, so each source of it is redacted as a stream.
         self._sources: dict[tuple[str, str], StreamRedactor] = {}
 
     def stdout(self, chunk: bytes) -> None:
         """Take bytes of the engine's stdout."""
-        if not self._streams:
+        if not self.streams:
             self._document.append(chunk)
             return
         now = time.monotonic()
@@ -61,33 +51,27 @@ class Transcript:
         """Take bytes of the engine's stderr."""
         with self._journal.batch():
             for line in self._stderr_lines.feed(chunk):
-                self._error_line(line + "\n")
+                self._plain(("stderr", ""), line + "\n")
 
-    def finish(self) -> Said:
-        """There is no more: give out what was held back, and all that was said."""
+    def finish(self) -> None:
+        """There is no more: give out what was held back."""
         now = time.monotonic()
         with self._journal.batch():
             for line in self._stdout_lines.rest():
                 self._message(line, now)
             for line in self._stderr_lines.rest():
-                self._error_line(line)
+                self._plain(("stderr", ""), line)
             for source, redacting in self._sources.items():
                 self._tell(source, redacting.flush())
-        redactor = self._journal.redactor
-        raw_stderr = self._stderr_text.whole()
-        rendered = "".join(messages.render_diagnostic(error) for error in self.summary.errors)
-        return Said(
-            document=b"".join(self._document).decode("utf-8", "replace"),
-            stdout=redactor.text(self._stdout_text.whole()),
-            stderr=redactor.text("\n".join(part for part in (rendered, raw_stderr) if part)),
-            raw_stderr=raw_stderr,
-        )
+
+    @property
+    def document(self) -> str:
+        """Stdout as it was, of a command that prints a document."""
+        return b"".join(self._document).decode("utf-8", "replace")
 
     def _message(self, line: str, now: float) -> None:
         message = messages.parse(line)
         new = self.summary.add(message, now)
-        if (text := messages.render(message)) is not None:
-            self._stdout_text.add(text + "\n")
         match message:
             case messages.PlainLine():
                 self._plain(("stdout", ""), line + "\n")
@@ -101,10 +85,6 @@ class Transcript:
                 if self._engine_messages:
                     self._journal.emit(events.EngineMessage(self._step, messages.raw(line)))
 
-    def _error_line(self, text: str) -> None:
-        self._stderr_text.add(text)
-        self._plain(("stderr", ""), text)
-
     def _plain(self, source: tuple[str, str], text: str) -> None:
         redacting = self._sources.get(source)
         if redacting is None:
@@ -116,6 +96,24 @@ class Transcript:
         for line in text.split("\n"):
             if line:
                 self._journal.emit(events.LogEvent(stream, label + line))
+
+
+def read_text(file: BinaryIO) -> str:
+    """The text of a raw output file, or what a failure shows of it."""
+    begin = offset = max(0, os.fstat(file.fileno()).st_size - KEPT_BYTES)
+    data = bytearray()
+    while chunk := os.pread(file.fileno(), KEPT_BYTES, offset):
+        data += chunk
+        offset += len(chunk)
+    text = data.decode("utf-8", "replace")
+    return _CUT + text.partition("\n")[2] if begin else text
+
+
+def render_messages(text: str) -> str:
+    """What a stream of messages says, for people."""
+    # Not splitlines: a message may hold U+0085 and its like.
+    rendered = (messages.render(messages.parse(line)) for line in text.split("\n"))
+    return "".join(f"{line}\n" for line in rendered if line is not None)
 
 
 class _Lines:
@@ -137,23 +135,3 @@ class _Lines:
         last = b"".join(self._parts)
         self._parts = []
         return [last.decode("utf-8", "replace")] if last else []
-
-
-class _Text:
-    """The engine's words, as much of the end as a failure keeps."""
-
-    def __init__(self) -> None:
-        self._pieces: deque[str] = deque()
-        self._length = 0
-        self._dropped = False
-
-    def add(self, piece: str) -> None:
-        self._pieces.append(piece)
-        self._length += len(piece)
-        while self._length > KEPT_CHARACTERS and len(self._pieces) > 1:
-            self._length -= len(self._pieces.popleft())
-            self._dropped = True
-
-    def whole(self) -> str:
-        begin = "[the beginning is in the run's log only]\n" if self._dropped else ""
-        return begin + "".join(self._pieces)

@@ -246,4 +246,7 @@ def _is_composed(text: str) -> bool:
 
 
 def _refusal(given: Given, problem: str) -> BadInput:
-    return BadInput(f"`{given.name}` ({given.where}) {problem}, which a variable file cannot carry")
+    return BadInput(
+        f"`{given.name}` ({given.where}) {problem}, which a variable file cannot carry",
+        "pass it as a text that the package decodes",
+    )

@@ -13,7 +13,8 @@ from hereya_tf.package import GENERATED_OVERRIDE
 # The first line of the file that we write into a package; nothing without it is ever taken for ours.
 MARK = "# Written by hereya-tf for the time of a run; removed when the run ends."
 DEFAULT_WORKSPACE = "default"
-_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# No capitals, for file systems that do not tell them apart; no end that looks like one of our digests.
+_SAFE_ID = re.compile(r"(?!.*-[0-9a-f]{16}$)[a-z0-9][a-z0-9._-]{0,99}")
 
 
 class BackendKind(StrEnum):
@@ -153,12 +154,13 @@ def write_override(package: Path, backend: GeneratedBackend) -> Path:
     """Put the generated backend into the package. Raises BadPackage where that cannot be done."""
     path = package / GENERATED_OVERRIDE
     remove_override(package)
-    if path.exists():
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(override_text(backend))
+    except FileExistsError as error:
         raise BadPackage(
             f"`{path}` is not a file of ours, and a generated backend needs its name", "rename that file"
-        )
-    try:
-        path.write_text(override_text(backend), encoding="utf-8")
+        ) from error
     except OSError as error:
         raise BadPackage(
             f"the generated backend cannot be written to `{path}`: {error.strerror}",
@@ -171,8 +173,11 @@ def remove_override(package: Path) -> bool:
     """Remove an override file of ours, this run's or one that a killed run left behind."""
     path = package / GENERATED_OVERRIDE
     try:
+        if path.is_symlink() or not path.is_file():  # to open a named pipe would be to wait for ever
+            return False
         with path.open(encoding="utf-8", errors="replace") as file:
-            ours = file.readline().rstrip("\n") == MARK
+            # An empty one is of a run that was killed before it could write.
+            ours = file.readline() in ("", f"{MARK}\n")
         if ours:
             path.unlink()
     except FileNotFoundError:

@@ -3,11 +3,12 @@
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
 from hereya_tf import __version__
+from hereya_tf.cli.groups import HelpfulGroup
 
 USAGE_EXIT_CODE = 64
 INTERNAL_EXIT_CODE = 70
@@ -22,7 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(HelpfulGroup):
     """A group that knows its commands by name and loads the one that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -40,18 +41,6 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Like click's, but an unknown command names the nearest one."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else "`hereya-tf --help` lists the commands"
-            raise click.UsageError(f"there is no command `{args[0]}`\nhint: {hint}")
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing any."""
         with formatter.section("Commands"):
@@ -61,12 +50,9 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    no_args_is_help=False,
-    invoke_without_command=True,
 )
 @click.version_option(__version__, "-V", "--version", prog_name="hereya-tf", message="%(prog)s %(version)s")
-@click.pass_context
-def group(context: click.Context) -> None:
+def group() -> None:
     """Run Terraform and OpenTofu unattended.
 
     \b
@@ -74,8 +60,6 @@ def group(context: click.Context) -> None:
     hereya-tf provision ./database -p size=small --state db.tfstate --yes --json
     hereya-tf destroy ./network
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -91,7 +75,9 @@ def _run(arguments: list[str] | None) -> int:
     except click.exceptions.Exit as request:
         return request.exit_code
     except click.ClickException as error:
-        return _complain(f"error: {error.format_message()}", _usage_hint(error), code=USAGE_EXIT_CODE)
+        from hereya_tf.cli.complaints import usage_complaint
+
+        return _complain(*usage_complaint(error), code=USAGE_EXIT_CODE)
     except (KeyboardInterrupt, click.Abort):
         return 130
     except BrokenPipeError:
@@ -106,34 +92,24 @@ def _failure(error: Exception) -> int:
     from hereya_tf.errors import HereyaError
 
     if isinstance(error, HereyaError):
-        hints = "".join(f"\nhint: {hint}" for hint in error.hints)
-        return _complain(f"error: {error}", hints.strip("\n"), code=error.failure_class.exit_code)
+        return _complain(str(error), error.hints, code=error.failure_class.exit_code)
     if os.environ.get("HEREYA_TF_DEBUG"):
         import traceback
 
         traceback.print_exc()
-    kind = type(error).__name__
+    hint = "set HEREYA_TF_DEBUG=1 for the traceback, and report it"
     return _complain(
-        f"error: hereya-tf itself failed: {kind}: {error}",
-        "hint: set HEREYA_TF_DEBUG=1 for the traceback, and report it",
-        code=INTERNAL_EXIT_CODE,
+        f"hereya-tf itself failed: {type(error).__name__}: {error}", (hint,), code=INTERNAL_EXIT_CODE
     )
 
 
-def _complain(*lines: str, code: int) -> int:
+def _complain(sentence: str, hints: tuple[str, ...], *, code: int) -> int:
     try:
-        sys.stderr.write("".join(f"{line}\n" for line in lines if line))
+        sys.stderr.write("".join((f"error: {sentence}\n", *(f"hint: {hint}\n" for hint in hints))))
         sys.stderr.flush()
     except (OSError, ValueError):
         return code  # nobody is there to be told
     return code
-
-
-def _usage_hint(error: click.ClickException) -> str:
-    context: Any = getattr(error, "ctx", None)
-    if context is None or "hint:" in error.format_message():
-        return ""
-    return f"hint: `{context.command_path} --help` shows what it takes"
 
 
 def _open_standard_descriptors() -> None:

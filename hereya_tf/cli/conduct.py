@@ -144,10 +144,9 @@ def _report(ended: Ended, path: str) -> str:
 def _print_results(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr: Outlet) -> None:
     result = ended.result
     if result.success:
+        env = ended.revealed.env if options["show_sensitive"] else result.env
         lines = (
-            _table(result.env)
-            if os.isatty(1)
-            else [f"{name}={shlex.quote(text)}" for name, text in result.env.items()]
+            _table(env) if os.isatty(1) else [f"{name}={shlex.quote(text)}" for name, text in env.items()]
         )
         for line in lines:
             stdout.write(f"{line}\n")

@@ -7,14 +7,11 @@ from typing import Any
 
 import click
 
+from hereya_tf.cli.options import GroupedOption
 from hereya_tf.ui.plain import visible
 
 json_option = click.option(
-    "--json",
-    "json_output",
-    envvar="HEREYA_TF_JSON",
-    is_flag=True,
-    help="One JSON document on stdout. [env var: HEREYA_TF_JSON]",
+    "--json", "json_output", cls=GroupedOption, is_flag=True, help="One JSON document on stdout."
 )
 
 

@@ -8,14 +8,15 @@ import click
 
 from hereya_tf import locks
 from hereya_tf.cli.documents import json_option, print_document, print_table
-from hereya_tf.cli.options import Duration
+from hereya_tf.cli.groups import HelpfulGroup
+from hereya_tf.cli.options import Duration, GroupedOption
 from hereya_tf.cli.places import find_places
 from hereya_tf.run import Places
 
 package_argument = click.argument("package", required=False, default=".")
 
 
-@click.group("lock")
+@click.group("lock", cls=HelpfulGroup)
 def lock() -> None:
     """Who holds a lock, and who waits for it."""
 
@@ -38,10 +39,12 @@ def status(package: str, json_output: bool) -> None:
     _print(states, json_output, nothing=f"nobody holds a lock of {package}")
 
 
-@lock.command("release")
+@lock.command("release", short_help="Free the locks of PACKAGE.")
 @package_argument
-@click.option("--force", is_flag=True, help="End the run that holds the lock, gracefully.")
-@click.option("--grace", type=Duration(), default="60s", show_default=True, help="Time to end in.")
+@click.option("--force", cls=GroupedOption, is_flag=True, help="End the run that holds the lock, gracefully.")
+@click.option(
+    "--grace", cls=GroupedOption, type=Duration(), default="60s", show_default=True, help="Time to end in."
+)
 @json_option
 def release(package: str, force: bool, grace: float, json_output: bool) -> None:
     """Free the locks of PACKAGE: what a dead run left behind, or with --force a run that lives.

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from hereya_tf.cli.groups import Misuse
 from hereya_tf.cli.options import RunCommand, ordered_inputs, run_options
-from hereya_tf.operation import Operation
-
-ENGINE_STEPS = ("init", "plan", "apply", "destroy")
+from hereya_tf.commands import TAKES_ARGUMENTS
+from hereya_tf.events import Operation
 
 
 @click.command("provision", cls=RunCommand)
@@ -48,18 +49,24 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
     from hereya_tf.cli.requests import build_request
 
     if not options["yes"] and not _stdin_is_terminal(options):
-        raise click.UsageError(
-            f"without a terminal to ask on, `{operation}` needs --yes\n"
-            "hint: add `--yes` when this run may change infrastructure"
+        raise Misuse(
+            f"without a terminal to ask on, `{operation}` needs --yes",
+            "add `--yes` when this run may change infrastructure",
         )
     for entry in options["engine_arg"]:
-        if entry.partition("=")[0] not in ENGINE_STEPS or "=" not in entry:
-            raise click.UsageError(
-                f"`--engine-arg {entry}` is not STEP=ARG with one of {', '.join(ENGINE_STEPS)}"
+        if "=" not in entry or entry.partition("=")[0] not in TAKES_ARGUMENTS:
+            raise Misuse(
+                f"`--engine-arg {entry}` is not STEP=ARG with one of {', '.join(TAKES_ARGUMENTS)} as its step",
+                "write it like `--engine-arg apply=-compact-warnings`",
             )
     for file in options["report_file"]:
         if Path(file).suffix not in (".txt", ".json"):
-            raise click.UsageError(f"`--report-file {file}` has none of the endings .txt, .json")
+            raise Misuse(
+                f"`--report-file {file}` has none of the endings .txt and .json",
+                "the ending says what the report is to be",
+            )
+    source = context.get_parameter_source("engine")
+    options["engine_source"] = "HEREYA_TF_ENGINE" if source is ParameterSource.ENVIRONMENT else "--engine"
     request = build_request(operation, options, ordered_inputs(context, ("param", "param_file", "var_file")))
     return conduct(request, options, os.environ)
 

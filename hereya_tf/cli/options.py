@@ -7,6 +7,10 @@ import click
 
 from hereya_tf.durations import parse_duration
 
+_EPILOG = (
+    "Every option can be set in the environment: HEREYA_TF_ and its name, such as HEREYA_TF_VAR_FILE;"
+    " several values stand on lines of their own."
+)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -29,7 +33,10 @@ class Line(click.ParamType[str]):
     """A text; several in one variable of the environment stand on lines of their own."""
 
     name = "text"
-    envvar_list_splitter = "\n"
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        """The lines that are not empty."""
+        return [line for line in rv.split("\n") if line]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text as it is."""
@@ -38,6 +45,9 @@ class Line(click.ParamType[str]):
 
 class RunCommand(click.Command):
     """A command that remembers the order of its options: the last of several inputs wins."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **{"epilog": _EPILOG, **settings})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse twice: click keeps the order of occurrences from the first pass only."""
@@ -49,9 +59,10 @@ class RunCommand(click.Command):
         """Options in groups."""
         grouped: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
-                grouped.setdefault(getattr(parameter, "group", "Other"), []).append(record)
+                # What has no group, `--help`, belongs to the last one.
+                grouped.setdefault(getattr(parameter, "group", "Output"), []).append(record)
         for group, records in grouped.items():
             with formatter.section(group):
                 formatter.write_dl(records)
@@ -60,13 +71,11 @@ class RunCommand(click.Command):
 class GroupedOption(click.Option):
     """An option that belongs under a heading, and has a variable in the environment."""
 
-    def __init__(self, *arguments: Any, group: str = "Other", **settings: Any) -> None:
+    def __init__(self, *arguments: Any, group: str = "Options", **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.group = group
-        if self.envvar is None and not self.is_eager:
-            long = max((name for name in self.opts if name.startswith("--")), key=len)
-            self.envvar = "HEREYA_TF_" + long.lstrip("-").replace("-", "_").upper()
-            self.show_envvar = True
+        long = max(self.opts, key=len)
+        self.envvar = "HEREYA_TF_" + long.lstrip("-").replace("-", "_").upper()
 
 
 def ordered_inputs(context: click.Context, names: Sequence[str]) -> list[tuple[str, str]]:
@@ -85,7 +94,7 @@ def run_options(*, replace: bool) -> Decorator:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(
-            [*_input(), *_state(), *_engine(), *_limits(), *_choices(replace), *_output()]
+            [*_asking(), *_input(), *_state(), *_engine(), *_limits(), *_choices(replace), *_output()]
         ):
             function = option(function)
         return function
@@ -95,6 +104,10 @@ def run_options(*, replace: bool) -> Decorator:
 
 def _option(group: str, *names: str, **settings: Any) -> Decorator:
     return click.option(*names, cls=GroupedOption, group=group, **settings)
+
+
+def _asking() -> list[Decorator]:
+    return [_option("Asking", "-y", "--yes", is_flag=True, help="Do not ask; needed without a terminal.")]
 
 
 def _input() -> list[Decorator]:
@@ -125,8 +138,7 @@ def _state() -> list[Decorator]:
         _option(group, "--state-region", metavar="REGION", help="The bucket's region."),
         _option(group, "--state-lock-table", metavar="NAME",
                 help="Lock the state in this DynamoDB table, not by a file in the bucket."),
-        _option(group, "--id", "identifier", envvar="HEREYA_TF_ID", show_envvar=True, metavar="ID",
-                help="Names the state in a generated backend."),
+        _option(group, "--id", "identifier", metavar="ID", help="Names the state in a generated backend."),
         _option(group, "--backend-config", type=Line(), multiple=True, metavar="K=V|FILE",
                 help="A setting of the package's own backend, passed through."),
         _option(group, "--lock-key", metavar="KEY", help="Lock this key, not the workspace's own."),
@@ -163,16 +175,16 @@ def _limits() -> list[Decorator]:
 def _choices(replace: bool) -> list[Decorator]:
     group = "Choices"
     line = Line()
-    replacing = _option(group, "--replace", "replaces", envvar="HEREYA_TF_REPLACE", type=line, multiple=True,
-                        metavar="ADDRESS", help="Replace this resource.")  # fmt: skip
+    replacing = _option(group, "--replace", "replaces", type=line, multiple=True, metavar="ADDRESS",
+                        help="Replace this resource.")  # fmt: skip
     return [
         _option(group, "--parallelism", type=click.IntRange(min=1), metavar="N", help="Actions at a time."),
-        _option(group, "--target", "targets", envvar="HEREYA_TF_TARGET", type=line, multiple=True,
-                metavar="ADDRESS", help="Only this resource and what it needs."),
-        _option(group, "--exclude", "excludes", envvar="HEREYA_TF_EXCLUDE", type=line, multiple=True,
-                metavar="ADDRESS", help="All but this resource (OpenTofu)."),
+        _option(group, "--target", "targets", type=line, multiple=True, metavar="ADDRESS",
+                help="Only this resource and what it needs."),
+        _option(group, "--exclude", "excludes", type=line, multiple=True, metavar="ADDRESS",
+                help="All but this resource (OpenTofu)."),
         *((replacing,) if replace else ()),
-        _option(group, "--refresh/--no-refresh", envvar="HEREYA_TF_REFRESH", default=True,
+        _option(group, "--refresh/--no-refresh", default=True,
                 help="Compare the state with reality first, or not."),
         _option(group, "--reinit", is_flag=True, help="Run init even if nothing has changed since the last."),
     ]  # fmt: skip
@@ -182,8 +194,7 @@ def _output() -> list[Decorator]:
     group = "Output"
     line = Line()
     return [
-        _option(group, "-y", "--yes", is_flag=True, help="Do not ask."),
-        _option(group, "--json", "json_output", envvar="HEREYA_TF_JSON", is_flag=True,
+        _option(group, "--json", "json_output", is_flag=True,
                 help="Events as NDJSON on stdout, the result last."),
         _option(group, "--engine-messages", is_flag=True, help="The engine's own messages among the events."),
         _option(group, "--show-sensitive", is_flag=True, help="Show the values of sensitive outputs."),

@@ -5,7 +5,7 @@ from typing import Any
 
 from hereya_tf.commands import EngineOptions
 from hereya_tf.errors import BadInput, HereyaError
-from hereya_tf.operation import Operation
+from hereya_tf.events import Operation
 from hereya_tf.preparation import RunRequest
 from hereya_tf.request import Request, read_request
 from hereya_tf.values import (
@@ -31,6 +31,7 @@ def build_request(operation: Operation, options: dict[str, Any], inputs: list[tu
             operation=operation,
             package=package,
             approved=True,
+            workspace=options["workspace"],
             engine_options=EngineOptions(),
             refusal=error,
         )
@@ -63,6 +64,7 @@ def _build(operation: Operation, options: dict[str, Any], inputs: list[tuple[str
         backend_config=tuple(_backend_entry(entry) for entry in options["backend_config"]),
         lock_key=options["lock_key"],
         engine=options["engine"],
+        engine_source=options["engine_source"],
         engine_options=EngineOptions(
             lock_timeout=options["lock_timeout"],
             parallelism=options["parallelism"],

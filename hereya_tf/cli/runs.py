@@ -7,19 +7,28 @@ import click
 
 from hereya_tf import history
 from hereya_tf.cli.documents import json_option, print_document, print_table
+from hereya_tf.cli.groups import HelpfulGroup
+from hereya_tf.cli.options import GroupedOption
 from hereya_tf.cli.places import find_places
 
 run_argument = click.argument("run")
 
 
-@click.group("runs")
+@click.group("runs", cls=HelpfulGroup)
 def runs() -> None:
     """The history of runs. RUN is an id, the beginning or end of one, or `last`."""
 
 
 @runs.command("list")
 @click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest N."
+    "-n",
+    "--limit",
+    cls=GroupedOption,
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="The newest N.",
 )
 @json_option
 def list_(limit: int, json_output: bool) -> None:
@@ -40,6 +49,8 @@ def list_(limit: int, json_output: bool) -> None:
 @json_option
 def show(run: str, json_output: bool) -> None:
     """What is known of one run: who, what, when, and how it ended."""
+    from hereya_tf.ui.plain import visible
+
     places = find_places(os.environ)
     record = history.find_run(places.runs, run)
     document = _document(record)
@@ -52,18 +63,17 @@ def show(run: str, json_output: bool) -> None:
         return
     for name, value in document.items():
         if value not in (None, ""):
-            click.echo(f"{name:<12} {value}")
+            click.echo(f"{name:<12} {visible(str(value))}")
     if last is not None and last["failure"] is not None:
         from hereya_tf.report import failure_lines
-        from hereya_tf.ui.plain import visible
 
         for line in failure_lines(last):
             click.echo(visible(line))
 
 
-@runs.command("log")
+@runs.command("log", short_help="What a run said, as far as it has come.")
 @run_argument
-@click.option("-v", "--verbose", is_flag=True, help="All that the engine said.")
+@click.option("-v", "--verbose", cls=GroupedOption, is_flag=True, help="All that the engine said.")
 @json_option
 def log(run: str, verbose: bool, json_output: bool) -> None:
     """What a run said, as far as it has come; --json prints its events as they are (NDJSON)."""
@@ -81,7 +91,7 @@ def log(run: str, verbose: bool, json_output: bool) -> None:
                 click.echo(line)
 
 
-@runs.command("cancel")
+@runs.command("cancel", short_help="Ask a live run to end.")
 @run_argument
 @json_option
 def cancel(run: str, json_output: bool) -> None:

@@ -3,9 +3,10 @@
 import click
 
 from hereya_tf.cli.documents import print_document
+from hereya_tf.cli.groups import HelpfulGroup
 
 
-@click.group("schema")
+@click.group("schema", cls=HelpfulGroup)
 def schema() -> None:
     """JSON Schema of what `--json` prints."""
 

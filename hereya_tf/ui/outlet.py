@@ -14,6 +14,7 @@ from typing import BinaryIO
 # A pipe that select calls writable takes this much without blocking (PIPE_BUF on Linux; POSIX's is 512).
 PIECE_BYTES = 4096 if os.name == "posix" and os.uname().sysname == "Linux" else 512
 MEMORY_BYTES = 4 << 20
+_LOOK_SECONDS = 0.1
 
 
 class Outlet:
@@ -23,26 +24,27 @@ class Outlet:
         self._descriptor = descriptor
         self._own_descriptor = _reopened_terminal(descriptor)
         self._target = descriptor if self._own_descriptor is None else self._own_descriptor
-        self._pending: deque[bytes] = deque()
+        # Views, so that what is left of a long line is not copied with every piece of it.
+        self._pending: deque[memoryview] = deque()
         self._pending_bytes = 0
         self._overflow = _Overflow()
         self.broken = False
 
     def write(self, text: str) -> None:
         """Take `text`; it is on its way after the next `flush`."""
-        if self.broken:
+        if self.broken or not text:
             return
         data = text.encode("utf-8", "backslashreplace")
         if self._overflow or self._pending_bytes + len(data) > MEMORY_BYTES:
             self.broken = not self._overflow.append(data)
             return
-        self._pending.append(data)
+        self._pending.append(memoryview(data))
         self._pending_bytes += len(data)
 
     def flush(self) -> None:
         """Write as much as the reader takes without waiting."""
-        while not self.broken and self._next_piece() and self._writable(0.0):
-            self._write_piece()
+        while not self.broken and self._next_piece() and self._writable(0.0) and self._write_piece():
+            pass
 
     def drain(self, *, patience: float, give_up: Callable[[], bool]) -> bool:
         """Write all that is left, as long as the reader takes something every `patience` seconds.
@@ -51,10 +53,13 @@ class Outlet:
         """
         moved_at = time.monotonic()
         while not self.broken and self._next_piece():
-            if self._writable(0.1):
-                self._write_piece()
-                moved_at = time.monotonic()
-            elif give_up() or time.monotonic() - moved_at > patience:
+            if self._writable(_LOOK_SECONDS):
+                if self._write_piece():
+                    moved_at = time.monotonic()
+                    continue
+                # A terminal with room for one byte calls itself writable, and has no room for a line break.
+                time.sleep(_LOOK_SECONDS)
+            if give_up() or time.monotonic() - moved_at > patience:
                 return False
         return not self.broken
 
@@ -66,12 +71,13 @@ class Outlet:
         self._overflow.close()
         self.broken = True
 
-    def _next_piece(self) -> bytes:
+    def _next_piece(self) -> bool:
+        """Whether there is anything to write; gets it from the file when memory has no more."""
         if not self._pending and self._overflow:
             data = self._overflow.take()
-            self._pending.append(data)
+            self._pending.append(memoryview(data))
             self._pending_bytes = len(data)
-        return self._pending[0] if self._pending else b""
+        return bool(self._pending)
 
     def _writable(self, seconds: float) -> bool:
         try:
@@ -80,18 +86,21 @@ class Outlet:
             self.broken = True
             return False
 
-    def _write_piece(self) -> None:
-        data = self._pending.popleft()
+    def _write_piece(self) -> bool:
+        """Write what surely fits; returns whether any of it was taken."""
+        data = self._pending[0]
         try:
-            written = os.write(self._target, memoryview(data)[:PIECE_BYTES])
+            written = os.write(self._target, data[:PIECE_BYTES])
         except BlockingIOError:
-            written = 0
+            return False
         except OSError:  # closed, or a full disk: nobody can be told anything here any more
             self.broken = True
-            return
+            return False
         self._pending_bytes -= written
-        if written < len(data):
-            self._pending.appendleft(data[written:])
+        self._pending[0] = data[written:]
+        if written == len(data):
+            self._pending.popleft()
+        return written > 0
 
 
 class _Overflow:

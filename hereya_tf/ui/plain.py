@@ -7,8 +7,24 @@ from typing import Any
 
 Record = Mapping[str, Any]
 
-_DONE = {"create": "created", "update": "updated", "delete": "destroyed", "read": "read"}
-_DOING = {"create": "creating", "update": "updating", "delete": "destroying", "read": "reading"}
+_DONE = {
+    "create": "created",
+    "update": "updated",
+    "delete": "destroyed",
+    "read": "read",
+    "refresh": "refreshed",
+}
+_DOING = {
+    "create": "creating",
+    "update": "updating",
+    "delete": "destroying",
+    "read": "reading",
+    "refresh": "refreshing",
+}
+_MEGABYTE = 1_000_000
+# A flood of different lines is not worth remembering, nor is a box without an end.
+_REMEMBERED = 1000
+_LONGEST_BOX = 100
 # Control characters of the C0 and C1 sets, and the marks that turn the direction of text.
 _CONTROLS = {
     **{code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))},
@@ -42,16 +58,19 @@ def format_seconds(seconds: float) -> str:
 
 
 def counts_text(changes: Mapping[str, int]) -> str:
-    """`1 added, 0 changed, 2 destroyed`, with what else there was."""
+    """`1 added, 0 changed, 2 destroyed (1 replaced)`, with what else there was; `no changes`."""
+    if not any(changes.values()):
+        return "no changes"
     words = [("add", "added"), ("change", "changed"), ("destroy", "destroyed")]
     shown = [f"{changes[name]} {word}" for name, word in words]
-    more = [("replace", "replaced"), ("import", "imported"), ("forget", "forgotten")]
+    more = [("import", "imported"), ("forget", "forgotten")]
     shown += [f"{changes[name]} {word}" for name, word in more if changes[name]]
-    return ", ".join(shown)
+    # A replaced resource is counted as destroyed and as added as well.
+    return ", ".join(shown) + (f" ({changes['replace']} replaced)" if changes["replace"] else "")
 
 
 class PlainLines:
-    """Renders a run's events; remembers only when the run began and which step is on."""
+    """Renders a run's events; remembers when the run began, which step is on, and what was said before."""
 
     def __init__(self, detail: Detail = Detail.NORMAL, *, color: bool = False, progress: bool = True) -> None:
         self._detail = detail
@@ -59,6 +78,9 @@ class PlainLines:
         self._progress = progress
         self._began: datetime | None = None
         self._step = ""
+        self._steps = 0
+        self._asked_to_end = False
+        self._said = _Said()
 
     def lines(self, record: Record) -> list[str]:
         """The lines for one event, without newlines; often none."""
@@ -67,24 +89,29 @@ class PlainLines:
             self._began = moment
         if record["type"] in ("step_started", "step_finished"):
             self._step = record["step"]
+            self._steps += record["type"] == "step_started"
         texts = self._texts(record)
-        since = (moment - self._began).total_seconds()
-        prefix = f"{format_seconds(since):>7}  {self._step or 'start':<8} "
-        blank = " " * len(prefix)
-        shown = [line for text in texts for line in visible(text).split("\n")]
-        lines = [(prefix if index == 0 else blank) + line for index, line in enumerate(shown)]
-        return [self._colored(record, line) for line in lines]
+        since = max(0.0, (moment - self._began).total_seconds())  # a clock may be set back
+        part = "end" if record["type"] == "result" else self._step or "start"
+        prefix = f"{format_seconds(since):>7}  {visible(part):<8} "
+        below = "\n" + " " * len(prefix)
+        shown = "\n".join(prefix + visible(text).replace("\n", below) for text in texts)
+        return [self._colored(record, line.rstrip()) for line in shown.split("\n") if texts]
 
     def _colored(self, record: Record, line: str) -> str:
         """Red for errors, yellow for warnings; the text says the same without a colour."""
         code = {"error": 31, "warning": 33}.get(record.get("severity", ""))
+        if record["type"] == "result":
+            code = 32 if record["success"] else 31
         return f"\x1b[{code}m{line}\x1b[0m" if self._color and code is not None else line
 
     def _texts(self, record: Record) -> list[str]:
         if self._detail is Detail.QUIET and record["type"] != "diagnostic":
             return []
         render = getattr(self, f"_{record['type']}", None)
-        return [] if render is None else render(record)
+        texts = [] if render is None else render(record)
+        is_stderr = record["type"] == "log" and record["stream"] == "stderr"
+        return texts if is_stderr else [*self._said.unfinished(), *texts]
 
     def _run_started(self, record: Record) -> list[str]:
         return [
@@ -107,6 +134,13 @@ class PlainLines:
             return []
         return [f"locks taken after {format_seconds(waited)}"]
 
+    def _engine_download(self, record: Record) -> list[str]:
+        if not self._progress:
+            return []
+        total = "" if record["total"] is None else f" of {record['total'] / _MEGABYTE:.1f}"
+        arrived = f"{record['bytes'] / _MEGABYTE:.1f}{total} MB"
+        return [f"downloading {record['engine']} {record['version']}: {arrived}"]
+
     def _engine_ready(self, record: Record) -> list[str]:
         return [f"{record['engine']} {record['version']} at {record['path']} ({record['chosen_by']})"]
 
@@ -118,15 +152,19 @@ class PlainLines:
     def _step_finished(self, record: Record) -> list[str]:
         if record["skipped"]:
             return ["not needed, nothing has changed since the last one"]
-        how = "done" if record["ok"] else f"failed (exit code {record['exit_code']})"
-        return [f"{how} after {format_seconds(record['seconds'])}"]
+        took = format_seconds(record["seconds"])
+        if record["ok"]:
+            return [f"done after {took}"]
+        code = record["exit_code"]
+        return [f"failed after {took} ({'ended by a signal' if code is None else f'exit code {code}'})"]
 
     def _resource(self, record: Record) -> list[str]:
         action = record["action"]
         if action == "refresh" and self._detail is not Detail.VERBOSE:
             return []
         address = record["address"]
-        seconds = "" if record["seconds"] is None else f" after {format_seconds(record['seconds'])}"
+        # The engine counts whole seconds: its 0 says nothing.
+        seconds = f" after {format_seconds(record['seconds'])}" if record["seconds"] else ""
         match record["status"]:
             case "started":
                 return [f"{address}: {_DOING.get(action, action)}"]
@@ -139,7 +177,8 @@ class PlainLines:
 
     def _change(self, record: Record) -> list[str]:
         reason = f" ({record['reason'].replace('_', ' ')})" if record["reason"] else ""
-        return [f"{record['address']}: to {record['action']}{reason}"]
+        action = "destroy" if record["action"] == "delete" else record["action"]
+        return [f"{record['address']}: to {action}{reason}"]
 
     def _diagnostic(self, record: Record) -> list[str]:
         if self._detail is Detail.QUIET and record["severity"] != "error":
@@ -152,12 +191,16 @@ class PlainLines:
             text += f"\n  with {record['address']}"
         if record["detail"]:
             text += "\n" + "\n".join(f"  {line}" for line in record["detail"].split("\n"))
+        if record["severity"] == "warning" and not self._said.is_new((text,), self._steps):
+            return []
         return [text]
 
     def _log(self, record: Record) -> list[str]:
-        if record["stream"] == "stdout" and self._detail is not Detail.VERBOSE:
-            return []
-        return [record["text"]]
+        if self._detail is Detail.VERBOSE:
+            return [record["text"]]
+        if record["stream"] == "stderr":
+            return self._said.shown(record["text"], self._steps)
+        return [] if record["stream"] == "stdout" else [record["text"]]
 
     def _heartbeat(self, record: Record) -> list[str]:
         if not self._progress:
@@ -181,6 +224,9 @@ class PlainLines:
         }[record["reason"]]
         if record["signal"] == "SIGKILL":
             return [f"{why}: the engine did not end and is killed; what was in flight may be lost"]
+        if self._asked_to_end:
+            return [f"{why}: the engine was told to end at once; what was in flight may be lost"]
+        self._asked_to_end = True
         grace = format_seconds(record["grace_seconds"])
         return [
             f"{why}: the engine was asked to end and gets up to {grace} for what is in flight;"
@@ -192,3 +238,36 @@ class PlainLines:
         if not record["success"]:
             return [f"{record['status'].replace('_', ' ')} after {total}"]
         return [f"succeeded after {total}: {counts_text(record['changes'])}"]
+
+
+class _Said:
+    """What several steps of a run say alike is shown once: a box of the engine's on stderr, or a line."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, ...], int] = {}
+        self._box: list[str] = []
+
+    def is_new(self, unit: tuple[str, ...], step: int) -> bool:
+        """Whether no step before the one with this number has said it."""
+        if len(self._first) >= _REMEMBERED:
+            return self._first.get(unit, step) == step
+        return self._first.setdefault(unit, step) == step
+
+    def shown(self, line: str, step: int) -> list[str]:
+        """The lines to show now that this one has come: none, it, or a box that it completes."""
+        if line.startswith("╷"):
+            before = self.unfinished()
+            self._box = [line]
+            return before
+        if not self._box:
+            return [line] if self.is_new((line,), step) else []
+        self._box.append(line)
+        if line.startswith("╵"):
+            box, self._box = self._box, []
+            return ["\n".join(box)] if self.is_new(tuple(box), step) else []
+        return [] if line.startswith("│") and len(self._box) < _LONGEST_BOX else self.unfinished()
+
+    def unfinished(self) -> list[str]:
+        """A box whose end has not come: something else has, so it is shown as it is."""
+        box, self._box = self._box, []
+        return ["\n".join(box)] if box else []

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 
-from hereya_tf.operation import Operation, Question
+from hereya_tf.events import Operation, Question
 
 _STDIN = 0
 _LONGEST_ANSWER_BYTES = 4096

@@ -496,9 +496,18 @@ def failure(directory: Path, *, tofu: bool = False) -> tuple[str, tuple[str, ...
 def test_a_directory_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    assert failure(tmp_path / "nowhere") == (f"`{tmp_path}/nowhere` does not exist", ())
-    assert failure(tmp_path / "file") == (f"`{tmp_path}/file` is not a directory", ())
-    assert failure(Path("a\0b")) == ("`a\0b` cannot be read: embedded null byte", ())
+    assert failure(tmp_path / "nowhere") == (
+        f"`{tmp_path}/nowhere` does not exist",
+        ("a relative path begins at the directory you call from",),
+    )
+    assert failure(tmp_path / "file") == (
+        f"`{tmp_path}/file` is not a directory",
+        ("name the directory that holds the root module",),
+    )
+    assert failure(Path("a\0b")) == (
+        "`a\0b` cannot be read: embedded null byte",
+        ("check the path and its permissions",),
+    )
 
 
 def test_a_directory_without_configuration_is_refused(tmp_path: Path) -> None:

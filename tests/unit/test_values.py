@@ -216,7 +216,7 @@ def test_every_value_of_a_sensitive_variable_is_a_secret_as_given_and_as_decoded
 def test_what_a_variable_file_cannot_carry_is_refused(value: object, problem: str) -> None:
     assert refusal(package(a=None), typed("a", value)) == (
         f"`a` (-p) {problem}, which a variable file cannot carry",
-        (),
+        ("pass it as a text that the package decodes",),
     )
 
 

@@ -1,0 +1,1 @@
+"""Measurements, run by `nox -s bench`; never part of the tests."""

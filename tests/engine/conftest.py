@@ -1,0 +1,25 @@
+"""Fixtures for tests on a real engine."""
+
+import shutil
+
+import pytest
+
+from hereya_tf.engine.choose import embedded_argv, embedded_library
+from tests.command_line import CommandLine
+from tests.engine.driving import Driver
+
+
+@pytest.fixture(scope="session")
+def real_engine_argv(real_engine: str) -> tuple[str, ...]:
+    """What stands in front of the arguments to run the engine under test by hand."""
+    if real_engine == "embedded":
+        library = embedded_library()
+        assert library is not None
+        return embedded_argv(library)
+    return (shutil.which(real_engine) or real_engine,)
+
+
+@pytest.fixture
+def hereya(cli: CommandLine, real_engine: str, real_engine_argv: tuple[str, ...]) -> Driver:
+    """`hereya-tf` on the engine under test."""
+    return Driver(cli, real_engine, real_engine_argv)
