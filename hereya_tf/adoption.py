@@ -7,19 +7,33 @@ that the engine could not save, are not lost.
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from hereya_tf import events, history
+from hereya_tf import events, history, messages, outcome
 from hereya_tf.commands import Step
+from hereya_tf.diagnosis import diagnose
+from hereya_tf.errors import FailureClass
+from hereya_tf.failure_hints import HINTS
 from hereya_tf.journal import Journal, Sink
+from hereya_tf.narration import diagnostic_event
 from hereya_tf.private import write_private
 from hereya_tf.redact import Redactor
 from hereya_tf.rundirectory import EMERGENCY_STATE, SECRETS, remove_all_but_kept
-from hereya_tf.transcript import Transcript
+from hereya_tf.summary import Summary
+from hereya_tf.transcript import Transcript, read_text
 
-REASON = "the runner was killed while the run was on"
+_ACTING = (Step.APPLY, Step.DESTROY)
+_COUNTED = {"create": "add", "update": "change", "delete": "destroy"}
+
+
+class _OpenStep(NamedTuple):
+    """The step that was on when the runner died, and where its beginning is in the log."""
+
+    step: Step
+    attempt: int
+    at: int
 
 
 def adopt_left_over(
@@ -54,80 +68,124 @@ def adopt(runs: Path, run: str, warn: Callable[[str], None]) -> None:
 
 
 def _complete(directory: Path, record: history.RunRecord) -> str:
-    known = list(history.read_log(directory))
-    step = _open_step(known)
+    known = history.read_log(directory)
     lines: list[str] = []
-    if step is not None:
+    open_step = _open_step(known)
+    if open_step is not None:
         # The events of the open step are made anew from the raw files: part of them may be missing.
-        known = known[: known.index(step) + 1]
+        known = known[: open_step.at + 1]
     journal = Journal(
         record.id,
         Redactor(_secrets(directory)),
         (Sink(lambda _record, line: lines.append(line), lambda: None),),
         first=len(known) + 1,
     )
-    story = f"run `{record.id}` was killed before its engine was started"
-    changes = events.ChangeCounts()
-    if step is not None:
-        transcript = _replay(directory, step, record.engine or "terraform", journal)
-        summary = transcript.summary
-        changes = events.ChangeCounts(*summary.done)
-        ended = "went on to its end" if summary.final is not None else "ended without finishing"
-        story = f"run `{record.id}` was killed in step {step['step']}, and its engine {ended}"
-        if summary.emergency_state is not None:
-            write_private(directory / EMERGENCY_STATE, summary.emergency_state)
-            story += f"; it could not save the state, and its only copy is `{directory / EMERGENCY_STATE}`"
-    journal.finish(_result(record, story, changes), None)
+    result = _nothing_open(record, known)
+    if open_step is not None:
+        result = _replay(directory, record, open_step, journal, result)
+    journal.finish(result, None)
     text = "".join(events.encode(event) + "\n" for event in known) + "".join(f"{line}\n" for line in lines)
     write_private(directory / history.EVENTS, text)
-    ended_record = record._replace(
-        ended=events.timestamp(time.time()), status="failed", exit_code=70, reason=story, engine_process=None
+    ended = events.timestamp(time.time())
+    story = result.reason or ""
+    history.write_record(
+        directory,
+        record._replace(
+            ended=ended,
+            status=result.status,
+            exit_code=result.exit_code,
+            reason=journal.redactor.text(story),
+            engine_process=None,
+        ),
     )
-    history.write_record(directory, ended_record)
+    # Last: until the record says that the run has ended, all of this can be done again.
     remove_all_but_kept(directory)
     return story
 
 
-def _open_step(known: list[Any]) -> Any | None:
+def _open_step(known: Sequence[Any]) -> _OpenStep | None:
     """The `step_started` that no `step_finished` follows."""
-    for event in reversed(known):
-        if event.get("type") == "step_finished":
+    for at in reversed(range(len(known))):
+        event = known[at]
+        if event["type"] == "step_finished":
             return None
-        if event.get("type") == "step_started":
-            return event
+        if event["type"] == "step_started":
+            try:
+                return _OpenStep(Step(event["step"]), int(event["attempt"]), at)
+            except (KeyError, ValueError, TypeError):  # a newer version's, perhaps
+                return None
     return None
 
 
-def _replay(directory: Path, step: Any, engine: str, journal: Journal) -> Transcript:
-    name = str(step["step"])
-    transcript = Transcript(journal, Step(name), engine, streams=name not in (Step.OUTPUT, Step.WORKSPACE))
-    for suffix, take in ((".stdout", transcript.stdout), (".stderr", transcript.stderr)):
-        raw = directory / f"{name}.{step['attempt']}{suffix}"
-        if raw.exists():
-            with raw.open("rb") as file:
-                while chunk := file.read(1 << 20):
-                    take(chunk)
+def _replay(
+    directory: Path, record: history.RunRecord, open_step: _OpenStep, journal: Journal, result: events.Result
+) -> events.Result:
+    """Pass on what the open step's engine said, to the log and into the result."""
+    step, engine = open_step.step, record.engine or "terraform"
+    transcript = Transcript(journal, step, engine, streams=step not in (Step.OUTPUT, Step.WORKSPACE))
+    name = f"{step}.{open_step.attempt}"
+    _take_in(directory / f"{name}.stdout", transcript.stdout)
+    stderr = _take_in(directory / f"{name}.stderr", transcript.stderr)
     transcript.finish()
-    return transcript
+    summary = transcript.summary
+    rendered = "\n".join(messages.render_diagnostic(error) for error in summary.errors)
+    assert result.failure is not None
+    state = _state(directory, Path(record.package), summary, engine)
+    return result._replace(
+        reason=_story(record.id, step, summary, state),
+        changes=events.ChangeCounts(*summary.done) if step in _ACTING else result.changes,
+        failure=result.failure._replace(
+            hint="; ".join(HINTS[FailureClass.STATE_NOT_SAVED])
+            if state.saved is False
+            else result.failure.hint,
+            diagnostics=tuple(diagnostic_event(error, engine) for error in summary.errors),
+            stderr="\n".join(part for part in (rendered, stderr) if part),
+            state=state,
+        ),
+    )
 
 
-def _secrets(directory: Path) -> list[str]:
-    try:
-        secrets = json.loads((directory / SECRETS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    return [secret for secret in secrets if isinstance(secret, str)] if isinstance(secrets, list) else []
+def _take_in(raw: Path, take: Callable[[bytes], None]) -> str:
+    """Pass on all of a raw file, and return what a failure shows of it."""
+    if not raw.exists():
+        return ""
+    with raw.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            take(chunk)
+        return read_text(file)
 
 
-def _result(record: history.RunRecord, story: str, changes: events.ChangeCounts) -> events.Result:
-    from hereya_tf.errors import FailureClass
+def _story(run: str, step: Step, summary: Summary, state: events.StateInfo) -> str:
+    story = f"run `{run}` was killed in step {step}"
+    if step in _ACTING:
+        came_to_its_end = summary.final is not None
+        story += f", and its engine {'went on to its end' if came_to_its_end else 'ended without finishing'}"
+    if state.errored_state is not None:
+        story += f"; the state could not be saved, and the only complete copy is `{state.errored_state}`"
+    return story
 
-    state = events.StateInfo(None, None, None)
-    hint = "look at what it did with `hereya-tf runs log`"
+
+def _state(directory: Path, package: Path, summary: Summary, engine: str) -> events.StateInfo:
+    """What is known of the state; a dump of it in the stream is put into a file."""
+    errored: str | None = None
+    if summary.emergency_state is not None:
+        errored = str(write_private(directory / EMERGENCY_STATE, summary.emergency_state))
+    elif summary.mutating and (package / "errored.tfstate").exists():
+        errored = str(package / "errored.tfstate")
+    errors = tuple(summary.errors)
+    diagnosis = diagnose(errors, exit_code=1, signal=None, stderr="", engine_name=engine)
+    end = outcome.EngineEnd(
+        mutated=summary.mutating, by_itself=summary.final is not None, errored_state=errored
+    )
+    return outcome.state_info(diagnosis.failure_class, errors, end)
+
+
+def _nothing_open(record: history.RunRecord, known: Sequence[Any]) -> events.Result:
+    """The result of a run that died while none of its engines was at work."""
     return events.Result(
         success=False,
-        status="failed",
-        reason=story,
+        status=outcome.Status.FAILED,
+        reason=f"run `{record.id}` was killed while no engine of it was at work",
         exit_code=FailureClass.INTERNAL.exit_code,
         operation=record.operation,
         package=record.package,
@@ -135,9 +193,44 @@ def _result(record: history.RunRecord, story: str, changes: events.ChangeCounts)
         engine=None,
         env={},
         outputs={},
-        changes=changes,
+        changes=_changes(known),
         drift=None,
-        failure=events.FailureInfo(FailureClass.INTERNAL, hint, (), "", "", state),
+        failure=events.FailureInfo(
+            FailureClass.INTERNAL,
+            f"look at what it did with `hereya-tf runs log {record.id}`",
+            (),
+            "",
+            "",
+            events.StateInfo(None, None, None),
+        ),
         timings=events.Timings(None, None, None, None, None, None, 0.0),
         report=None,
     )
+
+
+def _changes(known: Sequence[Any]) -> events.ChangeCounts:
+    """What was done in steps that had ended, from the log."""
+    counts = dict.fromkeys(("add", "change", "destroy", "replace"), 0)
+    halves: dict[str, str] = {}
+    for event in known:
+        address, action = str(event.get("address")), str(event.get("action"))
+        if event["type"] == "change" and action == "replace":
+            halves[address] = ""
+        if event["type"] != "resource" or event.get("status") != "completed" or action not in _COUNTED:
+            continue
+        counts[_COUNTED[action]] += 1
+        half = halves.get(address)
+        if half == "":
+            halves[address] = action
+        elif half is not None and half != action:
+            del halves[address]
+            counts["replace"] += 1
+    return events.ChangeCounts(**counts)
+
+
+def _secrets(directory: Path) -> list[str]:
+    try:
+        secrets = json.loads((directory / SECRETS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    return [secret for secret in secrets if isinstance(secret, str)] if isinstance(secrets, list) else []

@@ -47,15 +47,6 @@ def fingerprint(
     return digest.hexdigest()
 
 
-def backend_type(package: Path, data_directory: str) -> str | None:
-    """The type of the backend that the last init has left in the data directory; None without one."""
-    try:
-        backend = json.loads(_bytes(package / data_directory / "terraform.tfstate") or b"{}")["backend"]
-        return str(backend["type"]) if backend else None
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
 class InitMemory:
     """Remembers the last good init of one workspace in one data directory, in the cache."""
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from hereya_tf import commands, events, initialisation, messages
 from hereya_tf.commands import EngineOptions, Step
 from hereya_tf.engine import quirks
-from hereya_tf.errors import Cancelled, FailureClass, ShellCommandError, WorkspaceUnknown
+from hereya_tf.errors import Cancelled, FailureClass, ShellCommandError
 from hereya_tf.events import ChangeCounts, Operation, Question
 from hereya_tf.messages import Output
 from hereya_tf.steps import Context, StepOutcome, run_step
-from hereya_tf.workspace import Workspace, override_text
+from hereya_tf.workspace import Workspace, override_text, unknown_workspace
 
 
 class Plan(NamedTuple):
@@ -19,6 +19,8 @@ class Plan(NamedTuple):
 
     operation: Operation
     workspace: Workspace
+    # A workspace that init, plan and apply would create, unless the engine lists it.
+    doubtful_workspace: str | None
     create_workspace: bool
     options: EngineOptions
     backend_files: tuple[str, ...]
@@ -36,6 +38,7 @@ class Performance:
     def __init__(self, context: Context, plan: Plan) -> None:
         self._context = context
         self._plan = plan
+        self._doubtful_workspace = plan.doubtful_workspace
         self._attempts: dict[Step, int] = {}
         self.seconds: dict[Step, float] = {}
         self.acted: StepOutcome | None = None
@@ -49,9 +52,10 @@ class Performance:
             self._act()
         except ShellCommandError:
             diagnosis = self.failed.diagnosis if self.failed is not None else None
-            if not skipped or diagnosis is None or not diagnosis.needs_init:
+            elsewhere = self._plan.doubtful_workspace is not None
+            if not (skipped or elsewhere) or diagnosis is None or not diagnosis.needs_init:
                 raise
-            # The engine knows better than our memory of the last init.
+            # The engine knows better than our memory of the last init, or this state needs more providers.
             self._initialise()
             self._act()
 
@@ -137,8 +141,9 @@ class Performance:
         engine = self._context.binary
         json = quirks.supports_init_json(engine.engine, engine.version)
         arguments = self._init_arguments(json=json)
+        context = self._context if self._doubtful_workspace is None else self._in_workspace("default")
         try:
-            self._run(Step.INIT, arguments)
+            self._run(Step.INIT, arguments, context=context)
         except ShellCommandError as error:
             if error.failure_class is not FailureClass.WORKSPACE_UNKNOWN or not self._plan.create_workspace:
                 raise
@@ -182,15 +187,8 @@ class Performance:
 
     def _check_workspace(self) -> None:
         """Refuse a workspace that does not exist: plan and apply would create it without a word."""
-        workspace = self._plan.workspace
-        wanted = workspace.selected or self._context.environment.get("TF_WORKSPACE")
-        if (
-            not wanted
-            or workspace.backend is not None
-            or self._plan.create_workspace
-            or wanted == "default"
-            or self._is_known_workspace(wanted)
-        ):
+        wanted = self._doubtful_workspace
+        if wanted is None:
             return
         listing = run_step(
             self._in_workspace(None), Step.WORKSPACE, commands.workspace_list_arguments(), streams=False
@@ -201,22 +199,8 @@ class Performance:
             raise listing.error()
         names = {line.lstrip("*").strip() for line in listing.document.splitlines()}
         if wanted not in names:
-            raise WorkspaceUnknown(
-                f"there is no workspace `{wanted}`",
-                f"add `--create-workspace` to create it; there are {_listed(names)}",
-            )
-
-    def _is_known_workspace(self, name: str) -> bool:
-        """Whether the engine need not be asked for its workspaces."""
-        package = self._context.package
-        match initialisation.backend_type(package, self._plan.workspace.data_directory):
-            case None:
-                return (package / "terraform.tfstate.d" / name).is_dir()
-            case "cloud" | "remote":
-                # There init itself refuses one that does not exist, and TF_WORKSPACE may be all that says which.
-                return True
-            case _:
-                return False
+            raise unknown_workspace(wanted, names)
+        self._doubtful_workspace = None
 
     def _in_workspace(self, name: str | None) -> Context:
         """The context with another workspace selected, or with none."""
@@ -225,7 +209,3 @@ class Performance:
         if name is not None:
             environment["TF_WORKSPACE"] = name
         return self._context._replace(environment=environment)
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names) if name) or "none"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hereya_tf import commands, values
 from hereya_tf.commands import EngineOptions
 from hereya_tf.engine import Binary, EngineName, quirks
-from hereya_tf.engine.choose import choose
+from hereya_tf.engine.choose import choose, expected_engine
 from hereya_tf.engine.evidence import check_mismatch, evidence
 from hereya_tf.errors import BadInput, EngineUnsupported, HereyaError
 from hereya_tf.events import Operation, Question
@@ -24,6 +24,8 @@ from hereya_tf.workspace import (
     Workspace,
     backend_settings_text,
     identify_workspace,
+    local_workspaces,
+    unknown_workspace,
 )
 
 
@@ -92,7 +94,7 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
         raise request.refusal
     given = {**environment, **dict(request.additions)}
     commands.refuse_cli_args(given, ignore=request.ignore_cli_args)
-    tofu = request.engine is not None and Path(request.engine).name in ("tofu", "opentofu")
+    tofu = _expects_opentofu(request, environment)
     package = read_package(request.package, tofu=tofu)
     workspace = request.identify(environment)
     planned = values.plan_values(package, environment=request.additions, inputs=request.inputs)
@@ -128,6 +130,13 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
     )
 
 
+def _expects_opentofu(request: RunRequest, environment: Mapping[str, str]) -> bool:
+    """Whether OpenTofu's own files count: bad input is to be refused before an engine is asked for its name."""
+    written_by = frozenset(evidence(request.package, frozenset(), None))
+    expected = expected_engine(request.engine, environment=environment, evidence=written_by)
+    return expected is EngineName.OPENTOFU
+
+
 def prepare_plan(
     request: RunRequest,
     prepared: Prepared,
@@ -141,6 +150,7 @@ def prepare_plan(
     return Plan(
         operation=request.operation,
         workspace=prepared.workspace,
+        doubtful_workspace=_doubtful_workspace(request, prepared),
         create_workspace=request.create_workspace,
         options=request.engine_options,
         backend_files=backend_files,
@@ -151,6 +161,32 @@ def prepare_plan(
         cache=cache,
         ask=ask,
     )
+
+
+def _doubtful_workspace(request: RunRequest, prepared: Prepared) -> str | None:
+    """The workspace that has to be looked for, as init, plan and apply would create it without a word.
+
+    Raises WorkspaceUnknown where a look into the package is enough. Terraform Cloud refuses one that does
+    not exist by itself, and may learn from TF_WORKSPACE alone which one it is.
+    """
+    package = prepared.package
+    name = prepared.environment.get("TF_WORKSPACE")
+    backend = package.backend.type if package.backend is not None else None
+    generated = prepared.workspace.backend is not None
+    if (
+        not name
+        or name == "default"
+        or generated
+        or request.create_workspace
+        or backend in ("cloud", "remote")
+    ):
+        return None
+    if backend is not None or package.broken:
+        return name
+    names = local_workspaces(package.directory)
+    if name not in names:
+        raise unknown_workspace(name, names)
+    return None
 
 
 def _evidence(package: Package, workspace: Workspace) -> Mapping[EngineName, str]:

@@ -1,7 +1,9 @@
 """Files that nobody but the user may read (I/O)."""
 
 import contextlib
+import errno
 import os
+import stat
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,7 +15,11 @@ def make_private_directory(path: Path) -> None:
         missing.append(path)
         path = path.parent
     for directory in reversed(missing):
-        directory.mkdir(mode=0o700, exist_ok=True)  # somebody else may have made it meanwhile
+        try:
+            directory.mkdir(mode=0o700)
+        except FileExistsError as error:
+            if not directory.is_dir():  # else somebody else made it meanwhile
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory) from error
 
 
 def open_private(path: Path, *, truncate: bool = False) -> BinaryIO:
@@ -21,7 +27,9 @@ def open_private(path: Path, *, truncate: bool = False) -> BinaryIO:
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if truncate else 0)
     descriptor = os.open(path, flags, 0o600)
     try:
-        os.fchmod(descriptor, 0o600)
+        # A pipe or a device is not ours to close to others: to root it would happen, to /dev/null as well.
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)
     except OSError:
         os.close(descriptor)
         raise

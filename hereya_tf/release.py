@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Callable
 
 from hereya_tf import history, locks
 from hereya_tf.adoption import adopt
@@ -17,8 +18,15 @@ _POLL_SECONDS = 0.1
 _RUNNER_SURPLUS_SECONDS = 20.0
 
 
-def release_lock(state: locks.LockState, places: Places, *, force: bool, grace: float) -> str:
-    """Free a lock that is held; returns what was done, in a sentence. `grace` is in seconds.
+def release_lock(
+    state: locks.LockState,
+    places: Places,
+    *,
+    force: bool,
+    grace: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> str:
+    """Free a lock that is held; returns what was done, in a sentence. `grace` is in seconds, of `clock`.
 
     Raises Busy for a run that lives and is not to be ended (without `force`), or that does not end.
     """
@@ -43,26 +51,27 @@ def release_lock(state: locks.LockState, places: Places, *, force: bool, grace: 
             "wait for it, or end it gracefully with `hereya-tf lock release --force`",
         )
     if runner_lives:
-        _end_runner(holder, places, grace)
+        _end_runner(holder, places, grace, clock)
         return f"run `{holder.run}` was asked to end, and has ended"
     if engine_lives and engine is not None:
-        _end_engine(engine, grace)
-        adopt(places.runs, holder.run, lambda _story: None)
+        _end_engine(engine, grace, clock)
+        _take_over(holder, state, places)
         return f"the engine of the dead run `{holder.run}` was asked to end, and has ended"
     _take_over(holder, state, places)
     return f"what the dead run `{holder.run}` had left behind was ended"
 
 
-def _end_runner(holder: locks.Holder, places: Places, grace: float) -> None:
+def _end_runner(holder: locks.Holder, places: Places, grace: float, clock: Callable[[], float]) -> None:
     directory = places.runs / holder.run
     record = history.read_record(directory)
     if record is not None:
         history.request_cancel(directory, record)
     else:
-        os.kill(holder.process.pid, signal.SIGTERM)
-    deadline = time.monotonic() + grace + KILL_AFTER_INSISTING_SECONDS + _RUNNER_SURPLUS_SECONDS
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.kill(holder.process.pid, signal.SIGTERM)
+    deadline = clock() + grace + KILL_AFTER_INSISTING_SECONDS + _RUNNER_SURPLUS_SECONDS
     while is_alive(holder.process):
-        if time.monotonic() > deadline:
+        if clock() > deadline:
             raise Busy(
                 f"run `{holder.run}` (pid {holder.process.pid}) was asked to end, and has not within its grace",
                 "look at it with `hereya-tf runs log`; as a last resort end the process by hand",
@@ -70,11 +79,16 @@ def _end_runner(holder: locks.Holder, places: Places, grace: float) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def _end_engine(engine: ProcessIdentity, grace: float) -> None:
+def _end_engine(engine: ProcessIdentity, grace: float, clock: Callable[[], float]) -> None:
     """Ask, insist, kill, as a runner would; what it is doing is unknown, so it counts as changing things."""
     done = Asked()
     while is_alive(engine):
-        now = time.monotonic()
+        now = clock()
+        if done.killed_at is not None and now > done.killed_at + _RUNNER_SURPLUS_SECONDS:
+            raise Busy(
+                f"the engine (pid {engine.pid}) was killed, and has not ended",
+                "it waits for a device or a network disk; it ends when that answers",
+            )
         move = next_move(done, now=now, wanted=True, user_insists=False, mutating=True, grace=grace)
         with contextlib.suppress(ProcessLookupError):
             match move:

@@ -28,6 +28,7 @@ REPORT = "report.txt"
 EMERGENCY_STATE = "emergency.tfstate"
 # Below this much room an engine's output would be cut off without a word.
 LEAST_FREE_BYTES = 8 << 20
+_BLOCK_BYTES = 4096
 _KEPT = (history.RECORD, history.EVENTS, REPORT, EMERGENCY_STATE)
 _FLUSH_BYTES = 1 << 16
 
@@ -44,6 +45,10 @@ class Capture(NamedTuple):
     stdout: BinaryIO
     stderr: BinaryIO
     paths: tuple[Path, ...]
+
+    def is_cut_off(self) -> bool:
+        """Whether the disk has no room left for what the engine says."""
+        return any(free_bytes(path.parent) < _BLOCK_BYTES for path in self.paths)
 
     def discard(self) -> None:
         """Close both, and remove what has a name."""

@@ -9,7 +9,7 @@ from hereya_tf import events, messages
 from hereya_tf.commands import Step
 from hereya_tf.diagnosis import Diagnosis, diagnose
 from hereya_tf.engine import Binary
-from hereya_tf.errors import ShellCommandError
+from hereya_tf.errors import EngineUnavailable, FailureClass, ShellCommandError
 from hereya_tf.interrupt import Interrupt, Reason
 from hereya_tf.journal import Journal
 from hereya_tf.patience import Move
@@ -79,25 +79,47 @@ def run_step(
         streams=streams,
         engine_messages=context.engine_messages,
     )
-    exit_ = run_command(
-        Command(argv, context.package, context.environment),
-        stdout=capture.stdout,
-        stderr=capture.stderr,
-        pass_fds=context.lock_descriptors,
-        interrupt=context.interrupt,
-        grace=context.grace,
-        watcher=_watcher(context, step, attempt, transcript),
-    )
-    outcome = _outcome(context, step, shlex.join(argv), transcript, exit_, capture)
-    context.journal.emit(events.StepFinished(step, outcome.ok, exit_.code, round(exit_.seconds, 3), False))
-    if outcome.summary.emergency_state is not None:
-        # While the raw output has it as well: we may be killed.
-        context.directory.keep_emergency_state(outcome.summary.emergency_state)
-    capture.discard()
+    started: list[ProcessIdentity] = []
+    try:
+        exit_ = run_command(
+            Command(argv, context.package, context.environment),
+            stdout=capture.stdout,
+            stderr=capture.stderr,
+            pass_fds=context.lock_descriptors,
+            interrupt=context.interrupt,
+            grace=context.grace,
+            watcher=_watcher(context, step, attempt, transcript, started),
+        )
+        outcome = _outcome(context, step, shlex.join(argv), transcript, exit_, capture)
+        context.journal.emit(
+            events.StepFinished(step, outcome.ok, exit_.code, round(exit_.seconds, 3), False)
+        )
+        if outcome.summary.emergency_state is not None:
+            # While the raw output has it as well: we may be killed.
+            context.directory.keep_emergency_state(outcome.summary.emergency_state)
+    except OSError as error:
+        if started:
+            raise
+        raise _cannot_start(context.binary, error) from error
+    finally:
+        capture.discard()
     return outcome
 
 
-def _watcher(context: Context, step: Step, attempt: int, transcript: Transcript) -> Watcher:
+def _cannot_start(binary: Binary, error: OSError) -> EngineUnavailable:
+    return EngineUnavailable(
+        f"`{binary.path}` cannot be started: {error.strerror}",
+        "it was there a moment ago: is it being replaced, or is an `--env` too long for the system",
+    )
+
+
+def _watcher(
+    context: Context, step: Step, attempt: int, transcript: Transcript, begun: list[ProcessIdentity]
+) -> Watcher:
+    def started(process: ProcessIdentity) -> None:
+        begun.append(process)
+        context.on_start(step, attempt, process)
+
     def heartbeat(seconds: float) -> None:
         in_flight = tuple(transcript.summary.in_flight)
         context.journal.emit(events.Heartbeat(step, round(seconds, 1), in_flight))
@@ -111,7 +133,7 @@ def _watcher(context: Context, step: Step, attempt: int, transcript: Transcript)
         context.journal.emit(events.Cancelling(request.reason, name, context.grace))
 
     return Watcher(
-        started=lambda process: context.on_start(step, attempt, process),
+        started=started,
         stdout=transcript.stdout,
         stderr=transcript.stderr,
         heartbeat=heartbeat,
@@ -149,18 +171,25 @@ def _explained(context: Context, outcome: StepOutcome, capture: Capture, *, stre
     )
     stderr = redactor.text(read_text(capture.stderr))
     rendered = "\n".join(messages.render_diagnostic(error) for error in outcome.summary.errors)
+    diagnosis = diagnose(
+        errors,
+        exit_code=outcome.exit.code,
+        signal=outcome.exit.signal,
+        stderr=stderr,
+        engine_name=context.binary.engine.executable,
+        failed=outcome.summary.failed,
+    )
+    if not errors and capture.is_cut_off():
+        diagnosis = diagnosis._replace(
+            failure_class=FailureClass.DISK_FULL,
+            sentence=f"{diagnosis.sentence}: the disk had no room for all it said",
+            hints=(f"free some space in `{context.directory.path}`, and run it again",),
+        )
     return outcome._replace(
         # A document holds the values of outputs; it is nobody's to see.
         stdout=redactor.text(render_messages(read_text(capture.stdout))) if streams else "",
         stderr="\n".join(part for part in (redactor.text(rendered), stderr) if part),
-        diagnosis=diagnose(
-            errors,
-            exit_code=outcome.exit.code,
-            signal=outcome.exit.signal,
-            stderr=stderr,
-            engine_name=context.binary.engine.executable,
-            failed=outcome.summary.failed,
-        ),
+        diagnosis=diagnosis,
     )
 
 

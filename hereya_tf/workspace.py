@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from hereya_tf.errors import BadInput, BadPackage
+from hereya_tf.errors import BadInput, BadPackage, WorkspaceUnknown
 from hereya_tf.package import GENERATED_OVERRIDE
 
 # The first line of the file that we write into a package; nothing without it is ever taken for ours.
@@ -148,6 +148,23 @@ def identify_workspace(
     _check_workspace_name(name)
     selected = name if wish else None
     return Workspace(name, lock_key or f"{package.resolve()}#{name}", None, selected, data_directory)
+
+
+def local_workspaces(package: Path) -> frozenset[str]:
+    """The workspaces that the engine's own local state has, the one of a package without a backend."""
+    try:
+        found = [entry.name for entry in (package / "terraform.tfstate.d").iterdir() if entry.is_dir()]
+    except OSError:
+        found = []
+    return frozenset((DEFAULT_WORKSPACE, *found))
+
+
+def unknown_workspace(name: str, names: Collection[str]) -> WorkspaceUnknown:
+    """The refusal of a workspace that is not among `names`."""
+    listed = ", ".join(f"`{known}`" for known in sorted(names) if known) or "none"
+    return WorkspaceUnknown(
+        f"there is no workspace `{name}`", f"add `--create-workspace` to create it; there are {listed}"
+    )
 
 
 def write_override(package: Path, backend: GeneratedBackend) -> Path:

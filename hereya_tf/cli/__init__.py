@@ -1,5 +1,6 @@
 """The command line: a lazy group of commands, and the only place that exits."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -80,8 +81,9 @@ def _run(arguments: list[str] | None) -> int:
         return _complain(*usage_complaint(error), code=USAGE_EXIT_CODE)
     except (KeyboardInterrupt, click.Abort):
         return 130
-    except BrokenPipeError:
-        # Whoever read our stdout has gone; Python would complain once more when it flushes at exit.
+    except (BrokenPipeError, SystemExit):
+        # Whoever read our stdout has gone, which to click is `sys.exit(1)`. Python would complain once more
+        # when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except Exception as error:  # noqa: BLE001 - the last place where a failure gets its sentence
@@ -104,11 +106,9 @@ def _failure(error: Exception) -> int:
 
 
 def _complain(sentence: str, hints: tuple[str, ...], *, code: int) -> int:
-    try:
-        sys.stderr.write("".join((f"error: {sentence}\n", *(f"hint: {hint}\n" for hint in hints))))
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        return code  # nobody is there to be told
+    # Nobody may be there to be told.
+    with contextlib.suppress(OSError, ValueError):
+        click.echo("\n".join((f"error: {sentence}", *(f"hint: {hint}" for hint in hints))), err=True)
     return code
 
 

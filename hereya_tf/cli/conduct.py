@@ -4,16 +4,15 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from hereya_tf import events
+from hereya_tf.cli.files import CallersFile
 from hereya_tf.cli.places import find_places
 from hereya_tf.ending import Ended
 from hereya_tf.interrupt import Interrupt, signals_ask
 from hereya_tf.journal import Sink
 from hereya_tf.preparation import RunRequest
-from hereya_tf.private import open_private, write_all
 from hereya_tf.run import Run
 from hereya_tf.ui.outlet import Outlet
 
@@ -25,18 +24,22 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
     """Run `request` to its end and tell it as `options` ask; returns the exit code."""
     interrupt = Interrupt(timeout=options["timeout"], idle_timeout=options["idle_timeout"])
     stdout, stderr = Outlet(1), Outlet(2)
+
+    def warn(sentence: str) -> None:
+        stderr.write(f"warning: {sentence}\n")
+
     with signals_ask(interrupt):
-        sinks = _sinks(options, stdout, stderr)
+        log = CallersFile(options["events_file"], warn) if options["events_file"] else None
         run = Run(
             request,
             environment=environment,
             places=find_places(environment),
             interrupt=interrupt,
-            sinks=sinks,
+            sinks=_sinks(options, stdout, stderr, log),
             ask=_question(stderr),
         )
         ended = run.execute()
-        _write_files(ended, options, stderr)
+        files = [*_written_files(ended, options, warn), *((log,) if log is not None else ())]
         if not options["json_output"]:
             _print_results(ended, options, stdout, stderr)
         asked = interrupt.request
@@ -44,19 +47,21 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
         def give_up() -> bool:
             return interrupt.insisted or interrupt.request is not asked
 
+        for file in files:
+            file.finish(patience=READER_PATIENCE_SECONDS, give_up=give_up)
         stdout.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
         stderr.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
     return ended.result.exit_code
 
 
-def _sinks(options: dict[str, Any], stdout: Outlet, stderr: Outlet) -> list[Sink]:
+def _sinks(options: dict[str, Any], stdout: Outlet, stderr: Outlet, log: CallersFile | None) -> list[Sink]:
     sinks = []
     if options["json_output"]:
         sinks.append(Sink(lambda _record, line: stdout.write(f"{line}\n"), stdout.flush, reveals=True))
     else:
         sinks.append(_plain_sink(options, stderr))
-    if options["events_file"]:
-        sinks.append(_file_sink(Path(options["events_file"]), stderr))
+    if log is not None:
+        sinks.append(Sink(lambda _record, line: log.write(f"{line}\n"), log.flush))
     return sinks
 
 
@@ -71,26 +76,6 @@ def _plain_sink(options: dict[str, Any], stderr: Outlet) -> Sink:
             stderr.write(f"{line}\n")
 
     return Sink(write, stderr.flush)
-
-
-def _file_sink(path: Path, stderr: Outlet) -> Sink:
-    """Events into a private file; when it cannot be written the run goes on, and says so once."""
-    try:
-        file = open_private(path, truncate=True)
-    except OSError as error:
-        stderr.write(f"warning: `--events-file {path}` cannot be written: {error.strerror}\n")
-        return Sink(lambda _record, _line: None, lambda: None)
-    usable = [True]
-
-    def write(_record: Mapping[str, Any], line: str) -> None:
-        try:
-            if usable:
-                write_all(file.fileno(), f"{line}\n".encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            usable.clear()
-            stderr.write(f"warning: `--events-file {path}` ends here: {error.strerror}\n")
-
-    return Sink(write, lambda: None, reveals=False)
 
 
 def _wants_color(choice: str) -> bool:
@@ -113,17 +98,18 @@ def _question(stderr: Outlet) -> Callable[..., bool]:
     return ask
 
 
-def _write_files(ended: Ended, options: dict[str, Any], stderr: Outlet) -> None:
-    """The files a caller asked for, private and whole, before anybody is waited for."""
+def _written_files(ended: Ended, options: dict[str, Any], warn: Callable[[str], None]) -> list[CallersFile]:
+    """The files that tell the end, written as far as they can be before anybody is waited for."""
     wanted = [(path, _report(ended, path)) for path in options["report_file"] if not ended.result.success]
     if options["result_file"]:
         wanted.append((options["result_file"], _result_line(ended.revealed)))
+    files = []
     for path, text in wanted:
-        try:
-            with open_private(Path(path), truncate=True) as file:
-                write_all(file.fileno(), text.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            stderr.write(f"warning: `{path}` cannot be written: {error.strerror}\n")
+        file = CallersFile(path, warn)
+        file.write(text)
+        file.flush()
+        files.append(file)
+    return files
 
 
 def _result_line(result: events.Result) -> str:
@@ -145,9 +131,7 @@ def _print_results(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr
     result = ended.result
     if result.success:
         env = ended.revealed.env if options["show_sensitive"] else result.env
-        lines = (
-            _table(env) if os.isatty(1) else [f"{name}={shlex.quote(text)}" for name, text in env.items()]
-        )
+        lines = _table(env) if os.isatty(1) else [f"{name}={shlex.quote(text)}" for name, text in env.items()]
         for line in lines:
             stdout.write(f"{line}\n")
         if ended.withheld and not options["quiet"]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from hereya_tf import exact
 from hereya_tf.cli.options import GroupedOption
 from hereya_tf.ui.plain import visible
 
@@ -16,8 +17,12 @@ json_option = click.option(
 
 
 def print_document(document: Any) -> None:
-    """One JSON document, indented for a person who looks at it on a terminal."""
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2 if os.isatty(1) else None))
+    """One JSON document, numbers exact; indented (and long numbers rounded) for a person at a terminal."""
+    click.echo(
+        json.dumps(document, ensure_ascii=False, indent=2, default=float)
+        if os.isatty(1)
+        else exact.dumps(document)
+    )
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -64,6 +64,17 @@ def choose(
     )
 
 
+def expected_engine(
+    wish: str | None, *, environment: Mapping[str, str], evidence: frozenset[EngineName]
+) -> EngineName | None:
+    """Which engine `choose` would come to, by the file's name and without running it; None for no engine."""
+    try:
+        candidate = _candidate(wish or "auto", "", environment, evidence)
+    except EngineUnavailable:
+        return None
+    return EngineName.OPENTOFU if "tofu" in candidate.file.name else EngineName.TERRAFORM
+
+
 def find_executable(name: str, environment: Mapping[str, str]) -> Path | None:
     """The first executable file `name` in an absolute directory of PATH.
 

@@ -1,5 +1,6 @@
 """The question before infrastructure changes, on a terminal."""
 
+import contextlib
 import os
 from collections.abc import Callable
 
@@ -17,12 +18,21 @@ def ask(question: Question, pause: Callable[..., None], *, say: Callable[[str], 
     planned = question.planned
     name = question.package.name
     wanted = name if question.operation is Operation.DESTROY else "yes"
+    _forget_what_was_typed()
     say(f"\nPlan: {planned.add} to add, {planned.change} to change, {planned.destroy} to destroy\n")
     if question.operation is Operation.DESTROY:
         say(f"Type the package's name, `{name}`, to destroy it: ")
     else:
         say("Type `yes` to do it: ")
     return _answer(pause) == wanted
+
+
+def _forget_what_was_typed() -> None:
+    """An answer that was given before the question, and so before the plan was shown, is none."""
+    import termios
+
+    with contextlib.suppress(termios.error):
+        termios.tcflush(_STDIN, termios.TCIFLUSH)
 
 
 def _answer(pause: Callable[..., None]) -> str:
@@ -41,4 +51,7 @@ def _read_ready(pause: Callable[..., None]) -> bytes:
 
     while not select.select([_STDIN], [], [], 0)[0]:
         pause(1.0, _STDIN)
-    return os.read(_STDIN, 1024)
+    try:
+        return os.read(_STDIN, 1024)
+    except OSError:  # the terminal is gone
+        return b""

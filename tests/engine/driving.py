@@ -125,6 +125,11 @@ def succeeded(result: Result) -> dict[str, Any]:
     return ended
 
 
+def names(directory: Path) -> list[str]:
+    """What lies in a directory."""
+    return sorted(entry.name for entry in directory.iterdir())
+
+
 def read_state(file: Path) -> dict[str, Any]:
     """The outputs in a state file."""
     state = json.loads(file.read_text())

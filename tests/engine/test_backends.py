@@ -10,7 +10,7 @@ import pytest
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.workspace import MARK
 from tests.conftest import MakePackage
-from tests.engine.driving import Driver, failure, read_state, steps, succeeded, warnings
+from tests.engine.driving import Driver, failure, names, read_state, steps, succeeded, warnings
 from tests.fake_engine import wait_for
 
 pytestmark = pytest.mark.real_engine
@@ -41,7 +41,7 @@ OTHER_BACKEND = {
 
 def listing(package: Path) -> list[str]:
     """What lies in the package, without the engine's data directory."""
-    return sorted(name for name in os.listdir(package) if name not in (".terraform", ".terraform.lock.hcl"))
+    return [name for name in names(package) if name not in (".terraform", ".terraform.lock.hcl")]
 
 
 @pytest.mark.behaviour("T10", "T13")
@@ -87,7 +87,7 @@ def test_two_ids_in_one_package_never_see_each_others_state(
     assert succeeded(hereya.destroy(package, *one))["env"]["v"] == "3"
     assert read_state(tmp_path / "two.tfstate")["v"] == "2"
     # The second time round nothing has to be initialised for either.
-    assert steps(hereya.provision(package, *two)) == ["apply"]
+    assert steps(hereya.provision(package, *two, "-p", "v=2")) == ["apply"]
 
 
 @pytest.mark.behaviour("T10")
@@ -117,9 +117,7 @@ def test_a_path_wins_over_a_bucket(hereya: Driver, make_package: MakePackage, tm
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        pytest.param(
-            ("--state-bucket", "b", "--id", "i"), "a state bucket needs its region", id="no region"
-        ),
+        pytest.param(("--state-bucket", "b", "--id", "i"), "a state bucket needs its region", id="no region"),
         pytest.param(
             ("--state-bucket", "b", "--state-region", "r"),
             "a state bucket needs an id for the state in it",
@@ -144,7 +142,7 @@ def test_half_a_backend_is_refused_before_anything_is_touched(
     result = hereya.provision(package, *arguments)
 
     assert failure(result) == (3, "bad-input", sentence)
-    assert os.listdir(package) == ["main.tf"]
+    assert names(package) == ["main.tf"]
 
 
 @pytest.mark.behaviour("T13")
@@ -204,7 +202,7 @@ def test_the_override_file_of_a_killed_run_is_removed_by_the_next_one(
     wait_for(lambda: (package / "started").exists() or None)
     running.process.send_signal(signal.SIGKILL)
     running.kill()
-    assert GENERATED_OVERRIDE in os.listdir(package)
+    assert GENERATED_OVERRIDE in names(package)
     (package / "go").touch()
 
     arguments: dict[str, tuple[str | Path, ...]] = {
@@ -218,7 +216,7 @@ def test_the_override_file_of_a_killed_run_is_removed_by_the_next_one(
     expected = {"same": 0, "other": 2, "own": 2}
     assert succeeded(result)["changes"]["add"] == expected[next_state]
     assert "a generated backend that a killed run had left in the package was removed" in warnings(result)
-    assert GENERATED_OVERRIDE not in os.listdir(package)
+    assert GENERATED_OVERRIDE not in names(package)
     left = read_state(tmp_path / "x.tfstate")["v"]
     assert left == ("next" if next_state == "same" else "killed")
 
@@ -294,13 +292,41 @@ def test_a_state_in_the_package_is_left_alone_and_the_hint_says_what_to_do_with_
     assert failure(result)[:2] == (1, "backend-changed")
     assert "`terraform.tfstate`" in result.result["failure"]["hint"]
     assert "--reconfigure" not in result.result["failure"]["hint"]
-    assert (read_state(package / "terraform.tfstate")["v"], (tmp_path / "x.tfstate").exists()) == ("own", False)
+    assert (read_state(package / "terraform.tfstate")["v"], (tmp_path / "x.tfstate").exists()) == (
+        "own",
+        False,
+    )
 
     # Either of the two ways that the hint names.
     (package / "terraform.tfstate").rename(tmp_path / "x.tfstate")
     assert succeeded(hereya.provision(package, "--state", tmp_path / "x.tfstate", "-p", "v=new"))["changes"] == {
         "add": 0, "change": 1, "destroy": 0, "replace": 0, "import": 0, "forget": 0,
     }  # fmt: skip
+
+
+@pytest.mark.behaviour("T6")
+def test_a_lock_that_the_engine_by_hand_holds_is_waited_for(
+    hereya: Driver, make_package: MakePackage, tmp_path: Path
+) -> None:
+    package = make_package({"main.tf": PACKAGE + GATE})
+    hereya.plain(package, "init", "-input=false")
+    by_hand = hereya.start_plain(package, "apply", "-auto-approve", "-input=false", "-var=v=hand")
+    wait_for(lambda: (package / "started").exists() or None)
+
+    refused = hereya.provision(package, "-p", "v=ours", "--lock-timeout", "1s")
+    running = hereya.start("provision", package, "-p", "v=ours")
+    running.wait_for_event("log", text="Acquiring state lock. This may take a few moments...")
+    (package / "go").touch()
+
+    exit_code, failure_class, reason = failure(refused)
+    assert (exit_code, failure_class, refused.result["status"]) == (4, "state-locked", "busy")
+    assert "held by `" in reason
+    holder = refused.result["failure"]["state"]["lock"]
+    assert (holder["Operation"], holder["Path"]) == ("OperationTypeApply", "terraform.tfstate")
+    assert "force-unlock" not in refused.result["failure"]["hint"]
+    assert succeeded(running.finish())["changes"]["change"] == 1
+    assert by_hand.wait(60) == 0
+    assert read_state(package / "terraform.tfstate")["v"] == "ours"
 
 
 def test_backend_settings_apply_in_their_order(
@@ -330,7 +356,7 @@ def test_backend_settings_are_in_nobodys_arguments_and_in_no_history(
     hereya: Driver, make_package: MakePackage, tmp_path: Path
 ) -> None:
     package = make_package({"main.tf": PACKAGE + 'terraform {\n  backend "http" {}\n}\n'})
-    settings = {"address": "http://127.0.0.1:1/x", "username": "someone", "password": "p4ss-${word}-quoted\""}
+    settings = {"address": "http://127.0.0.1:1/x", "username": "someone", "password": 'p4ss-${word}-quoted"'}
     flags = [part for name, text in settings.items() for part in ("--backend-config", f"{name}={text}")]
 
     result = hereya.provision(package, *flags)
@@ -362,10 +388,12 @@ def test_a_setting_that_is_neither_a_pair_nor_a_file_is_refused(
 def test_the_data_directory_of_a_generated_backend_is_inside_the_engines_own(
     hereya: Driver, make_package: MakePackage, tmp_path: Path
 ) -> None:
-    package = make_package({"main.tf": PACKAGE, "m/main.tf": "", "call.tf": 'module "m" { source = "./m" }\n'})
+    package = make_package(
+        {"main.tf": PACKAGE, "m/main.tf": "", "call.tf": 'module "m" { source = "./m" }\n'}
+    )
 
     succeeded(hereya.provision(package, "--state", tmp_path / "x.tfstate", "--id", "team/one"))
 
     (data,) = (package / ".terraform/hereya").iterdir()
-    assert sorted(os.listdir(package / ".terraform")) == ["hereya"]
+    assert names(package / ".terraform") == ["hereya"]
     assert json.loads((data / "terraform.tfstate").read_text())["backend"]["type"] == "local"

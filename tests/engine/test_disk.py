@@ -1,12 +1,11 @@
 """Full disks and directories that cannot be written: history may be lost, work and state never."""
 
-import json
+import base64
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +21,7 @@ THREE = {f"terraform_data.{name}": "complete" for name in ("first", "second", "t
 BULKY = {
     "main.tf": scenes.GATED["main.tf"].replace(
         "input = terraform_data.second.id",
-        'input = terraform_data.second.id == "" ? "" : join("", [for i in range(1000) : "012345678901234567890123456789"])',
+        'input = terraform_data.second.id == "" ? "" : join("", [for i in range(1000) : "so many characters"])',
     )
 }
 
@@ -229,14 +228,17 @@ def test_a_state_printed_by_the_engine_of_a_killed_run_is_kept(
 def test_output_that_does_not_fit_on_the_disk_is_no_success(
     cli: CommandLine, fake_engine: FakeEngine, make_package: MakePackage, mount: Mount
 ) -> None:
-    disk = mount("10m")
-    line = {"bytes": "eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHgK", "times": 500_000}
-    fake_engine.plays({"apply": [line, *scenes.applied()]})
+    disk = mount("9m")
+    words = {"bytes": base64.b64encode(b"x" * 9999 + b"\n").decode(), "times": 1200}
+    fake_engine.plays({"apply": [words, *scenes.applied()]})
     package = make_package(scenes.NOTHING)
-    ended = cli(
-        "provision", package, "--yes", "--engine", fake_engine.path, env={"HEREYA_TF_STATE_DIR": str(disk)}
-    )
+    env = {"HEREYA_TF_STATE_DIR": str(disk)}
+    ended = cli("provision", package, "--yes", "--json", "--engine", fake_engine.path, env=env)
 
-    print(ended.stderr[-3000:])
-    assert ended.exit_code == 1
-    assert "disk-full" in ended.stderr
+    assert (ended.exit_code, ended.result["failure"]["class"]) == (1, "disk-full")
+    assert ended.result["reason"].endswith(": the disk had no room for all it said")
+    # What is left of the history says how the run ended, and the disk is free again for the next one.
+    (run,) = (disk / "runs").iterdir()
+    assert "apply.1.stdout" not in {entry.name for entry in run.iterdir()}
+    fake_engine.plays({"apply": scenes.applied()})
+    assert cli("provision", package, "--yes", "--engine", fake_engine.path, env=env).exit_code == 0

@@ -25,8 +25,8 @@ PACKAGE = """
 output "text" { value = "text" }
 output "empty" { value = "" }
 output "like_json" { value = "[1, 2]" }
-output "tricky" { value = %s }
-output "long" { value = join("", [for i in range(1000) : "%s"]) }
+output "tricky" { value = TRICKY }
+output "long" { value = join("", [for i in range(1000) : "PIECE"]) }
 output "big" { value = 9007199254740993 }
 output "huge" { value = 1e400 }
 output "third" { value = 1 / 3 }
@@ -37,7 +37,9 @@ output "map" { value = tomap({ "é.x" = "1" }) }
 output "object" { value = { n = 9007199254740993, inner = { text = "<&>" } } }
 output "set" { value = toset(["b", "a"]) }
 output "null" { value = null }
-""" % (json.dumps(TRICKY, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{"), PIECE)  # fmt: skip
+""".replace("PIECE", PIECE).replace(
+    "TRICKY", json.dumps(TRICKY, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
+)
 
 # What the environment gets, the type in the engine's words, and the value.
 EXPECTED: dict[str, tuple[str, Any, Any]] = {
@@ -73,14 +75,14 @@ SECRET = "quite-a-secret-value"
 WITH_SECRETS = """
 output "open" { value = "open" }
 output "secret" {
-  value     = "%s"
+  value     = "SECRET"
   sensitive = true
 }
 output "secret_list" {
-  value     = ["%s-in-a-list", 9007199254740993]
+  value     = ["SECRET-in-a-list", 9007199254740993]
   sensitive = true
 }
-""" % (SECRET, SECRET)  # fmt: skip
+""".replace("SECRET", SECRET)
 HIDDEN = {
     "open": {"type": "string", "sensitive": False, "value": "open"},
     "secret": {"type": "string", "sensitive": True},

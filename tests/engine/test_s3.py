@@ -6,7 +6,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -101,9 +101,7 @@ class Aws:
     ) -> bytes:
         scope = f"testing/20260101/{REGION}/{service}/aws4_request"
         signed = {"Authorization": f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"}
-        request = urllib.request.Request(
-            f"{self.url}/{path}", data, {**headers, **signed}, method=method
-        )
+        request = urllib.request.Request(f"{self.url}/{path}", data, {**headers, **signed}, method=method)
         with urllib.request.urlopen(request, timeout=60) as answer:
             content: bytes = answer.read()
             return content
@@ -256,7 +254,11 @@ def test_two_ids_in_a_bucket_are_two_states(
         assert succeeded(result)["changes"]["add"] == 1
 
     found = {key: aws.outputs(bucket, key)["v"] for key in aws.keys(bucket)}
-    assert found == {"a-b/terraform.tfstate": "a-b", "a/b/terraform.tfstate": "a/b", "a/terraform.tfstate": "a"}
+    assert found == {
+        "a-b/terraform.tfstate": "a-b",
+        "a/b/terraform.tfstate": "a/b",
+        "a/terraform.tfstate": "a",
+    }
     # Back to the first, without a new init and without a mistake.
     result = hereya.provision(package, *in_bucket(bucket, "a"), "-p", "v=a")
     assert (steps(result), set(succeeded(result)["changes"].values())) == (["apply"], {0})
@@ -300,7 +302,6 @@ def test_a_lock_that_is_never_freed_fails_at_the_limit_and_names_its_holder(
     assert len(locking.held()) == 1
 
 
-
 @pytest.mark.behaviour("T10")
 def test_two_clones_of_a_package_share_the_lock_of_a_state_in_a_bucket(
     hereya: Driver, make_package: MakePackage, aws: Aws, bucket: str
@@ -340,9 +341,7 @@ def test_credentials_among_backend_settings_are_in_no_arguments_log_or_history(
     succeeded(result)
     arguments = (package / "arguments").read_text(errors="replace")
     assert "apply" in arguments
-    history = [
-        file.read_text(errors="replace") for file in (tmp_path / "state").rglob("*") if file.is_file()
-    ]
+    history = [file.read_text(errors="replace") for file in (tmp_path / "state").rglob("*") if file.is_file()]
     assert history
     places = (result.stdout, result.stderr, arguments, *history)
     assert [place for place in places if key in place or secret in place] == []
@@ -351,7 +350,7 @@ def test_credentials_among_backend_settings_are_in_no_arguments_log_or_history(
 # The arguments of the engine that runs the provisioner, as `ps` would show them to everyone.
 LOOK = """
 resource "terraform_data" "look" {
-  provisioner "local-exec" { command = "ps -o args= -p $PPID > arguments" }
+  provisioner "local-exec" { command = "ps -ww -o args= -p $PPID > arguments" }
 }
 """
 
@@ -363,11 +362,14 @@ def test_a_bucket_that_does_not_exist_is_named(hereya: Driver, make_package: Mak
     assert "no-such-bucket" in result.result["reason"]
 
 
-def test_a_workspace_is_created_beside_others_in_a_bucket(
+def test_a_workspace_in_a_bucket_is_created_on_demand_only(
     hereya: Driver, make_package: MakePackage, aws: Aws, bucket: str
 ) -> None:
     own = (f"--backend-config=bucket={bucket}", f"--backend-config=region={REGION}", *SERVER_SETTINGS)
     where = ("--backend-config=key=k", *own)
+    ghost = hereya.provision(make_package(OWN_BACKEND), "-w", "ghost", *where)
+    assert failure(ghost) == (1, "workspace-unknown", "there is no workspace `ghost`")
+    assert aws.keys(bucket) == []
     for name in ("one", "two", "three"):
         created = hereya.provision(
             make_package(OWN_BACKEND), "-w", name, "--create-workspace", *where, "-p", f"v={name}"

@@ -440,7 +440,7 @@ def test_the_end_of_the_run_shows_what_was_held_back() -> None:
 
 def test_a_warning_of_the_plan_is_not_repeated_by_the_apply_and_an_error_is() -> None:
     warning, error = diagnostic(severity="warning", summary="Old"), diagnostic(summary="Bad")
-    told = [
+    told: list[events.Event] = [
         events.StepStarted("plan", 1, ()),
         warning,
         error,
@@ -472,15 +472,14 @@ def test_a_flood_is_not_remembered_for_ever() -> None:
 # Nothing steers a terminal
 
 
+TURNING = frozenset(("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"))
+
+
 def is_harmless(line: str) -> bool:
     """No control character but the tab, and no mark that turns the direction of text."""
     return all(
         character == "\t"
-        or (
-            unicodedata.category(character) != "Cc"
-            and unicodedata.bidirectional(character)
-            not in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
-        )
+        or (unicodedata.category(character) != "Cc" and unicodedata.bidirectional(character) not in TURNING)
         for character in line
     )
 

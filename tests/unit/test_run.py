@@ -13,7 +13,6 @@ from pytest_subprocess.process_recorder import ProcessRecorder
 from hereya_tf import commands, events
 from hereya_tf.commands import EngineOptions
 from hereya_tf.ending import Ended
-from hereya_tf.engine import EngineName
 from hereya_tf.events import Operation, Question
 from hereya_tf.given import Given, Source
 from hereya_tf.interrupt import Interrupt, Reason
@@ -121,8 +120,12 @@ class Stage:
             RunRequest(
                 operation=operation,
                 package=self.package,
-                engine=str(self.engine),
-                **{"approved": ask is None, "engine_options": EngineOptions(), **request},
+                **{
+                    "approved": ask is None,
+                    "engine": str(self.engine),
+                    "engine_options": EngineOptions(),
+                    **request,
+                },
             ),
             environment=environment or {},
             places=self.places,
@@ -135,7 +138,7 @@ class Stage:
     @property
     def commands(self) -> list[tuple[str, ...]]:
         """The arguments of every engine command so far, without `version`."""
-        calls = [tuple(map(str, call[1:])) for call in self.fp.calls]
+        calls = [tuple(map(str, list(call)[1:])) for call in self.fp.calls]
         return [call for call in calls if call != ("version",)]
 
 
@@ -458,10 +461,11 @@ def test_the_engine_gets_a_managed_environment_and_what_the_user_adds(stage: Sta
 def test_values_reach_the_engine_in_a_private_file(stage: Stage) -> None:
     seen: list[tuple[object, int]] = []
 
-    def look(process: FakePopen) -> None:
-        (argument,) = (text for text in process.args if str(text).startswith("-var-file="))
-        path = Path(str(argument).removeprefix("-var-file="))
-        seen.append((json.loads(path.read_text()), path.stat().st_mode & 0o777))
+    def look(_process: FakePopen) -> None:
+        for argument in stage.commands[-1]:
+            if argument.startswith("-var-file="):
+                path = Path(argument.removeprefix("-var-file="))
+                seen.append((json.loads(path.read_text()), path.stat().st_mode & 0o777))
 
     stage.answers("init")
     stage.answers("apply", CREATED + NO_OUTPUTS, looking=look)
@@ -472,12 +476,9 @@ def test_values_reach_the_engine_in_a_private_file(stage: Stage) -> None:
     )
 
     assert played.result["success"]
-    assert seen in (
-        [({"list": ["env"], "name": "given"}, 0o600)],
-        [({"name": "given", "list": ["env"]}, 0o600)],
-    )
-    assert [file.name for file in stage.places.runs.glob("*/*")] != []
-    assert list(stage.places.runs.glob("*/*.tfvars.json")) == []
+    assert seen == [({"list": ["env"], "name": "env"}, 0o600), ({"name": "given"}, 0o600)]
+    kept = {file.name for file in stage.places.runs.glob("*/*")}
+    assert kept == {"run.json", "events.ndjson"}, "values do not outlive the run"
 
 
 @pytest.mark.behaviour("T13", "T9")
@@ -528,6 +529,7 @@ def test_a_changed_backend_value_needs_an_init(stage: Stage, changed: dict[str, 
 
 
 def test_a_workspace_that_does_not_exist_is_not_created(stage: Stage) -> None:
+    (stage.package / "backend.tf").write_text('terraform {\n  backend "pg" {}\n}\n')
     stage.answers("init")
     listing = stage.answers("workspace", "* default\n  staging\n\n")
 
@@ -541,8 +543,23 @@ def test_a_workspace_that_does_not_exist_is_not_created(stage: Stage) -> None:
     assert "TF_WORKSPACE" not in environment_of(listing)
 
 
+def test_a_workspace_of_a_local_state_is_looked_for_in_the_package(stage: Stage) -> None:
+    stage.answers("init")
+    apply = stage.answers("apply", CREATED + NO_OUTPUTS)
+
+    assert stage.runs(workspace="prod").failure[2:] == ("workspace-unknown", "there is no workspace `prod`")
+    assert stage.commands == []
+
+    (stage.package / "terraform.tfstate.d/prod").mkdir(parents=True)
+    played = stage.runs(workspace="prod")
+
+    assert (played.result["success"], played.result["workspace"]) == (True, "prod")
+    assert environment_of(apply)["TF_WORKSPACE"] == "prod"
+
+
 @pytest.mark.parametrize("create", [False, True], ids=["it exists", "it is created"])
 def test_a_workspace_is_selected_by_its_variable(stage: Stage, create: bool) -> None:
+    (stage.package / "backend.tf").write_text('terraform {\n  backend "pg" {}\n}\n')
     stage.answers("init")
     if not create:
         stage.answers("workspace", "  default\n* prod\n")
@@ -657,11 +674,57 @@ def test_a_fault_of_our_own_is_a_result_too(stage: Stage) -> None:
     assert "HEREYA_TF_DEBUG=1" in played.result["failure"]["hint"]
 
 
-def test_a_package_of_the_other_engine_is_refused_under_the_lock(stage: Stage) -> None:
+@pytest.mark.behaviour("T15")
+@pytest.mark.parametrize("explicit", [True, False])
+def test_files_of_the_other_engine_are_refused_unless_this_one_was_named(
+    stage: Stage, explicit: bool
+) -> None:
     lock_file = 'provider "registry.opentofu.org/hashicorp/random" {\n}\n'
     (stage.package / ".terraform.lock.hcl").write_text(lock_file)
-    named = stage.runs()
-    assert named.result["failure"]["class"] != "engine-mismatch", "an engine that was named is taken"
+    stage.answers("init")
+    stage.answers("apply", CREATED + NO_OUTPUTS)
+    path = str(stage.engine.parent)
 
-    assert EngineName.OPENTOFU.title == "OpenTofu"
+    played = stage.runs(engine=str(stage.engine) if explicit else None, environment={"PATH": path})
+
+    if explicit:
+        assert played.result["success"]
+        return
+    assert played.failure == (
+        "refused",
+        3,
+        "engine-mismatch",
+        "`.terraform.lock.hcl` was written by OpenTofu, and the engine here is Terraform 1.11.4"
+        " (found on PATH)",
+    )
     assert stage.commands == []
+
+
+def test_an_engine_that_is_gone_when_it_is_needed_is_unavailable(
+    tmp_path: Path, make_package: MakePackage
+) -> None:
+    engine = tmp_path / "terraform"
+    engine.write_text(f"#!/bin/sh\necho Terraform v1.11.4; rm {engine}\n")
+    engine.chmod(0o755)
+    told: list[Mapping[str, Any]] = []
+    run = Run(
+        RunRequest(
+            operation=Operation.PROVISION,
+            package=make_package({"main.tf": ""}),
+            approved=True,
+            engine=str(engine),
+            engine_options=EngineOptions(),
+        ),
+        environment={"PATH": "/usr/bin:/bin"},
+        places=Places(tmp_path / "state", tmp_path / "cache"),
+        interrupt=Interrupt(),
+        sinks=[Sink(lambda record, _line: told.append(record), lambda: None)],
+        ask=None,
+    )
+
+    assert Played(run.execute(), told).failure == (
+        "failed",
+        5,
+        "engine-unavailable",
+        f"`{engine}` cannot be started: No such file or directory",
+    )

@@ -1,0 +1,274 @@
+"""At a terminal: a person is asked before anything changes, and what the person answers is what is done."""
+
+import re
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+
+from tests.command_line import CommandLine, environment
+from tests.conftest import MakePackage
+from tests.engine import scenes
+from tests.fake_engine import FakeEngine, wait_for
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+
+Terminal = Callable[..., "pexpect.spawn[str]"]
+
+ASKED = "Type `yes` to do it: "
+GREETING = {
+    "main.tf": 'resource "terraform_data" "a" { input = "hello" }\noutput "o" { value = terraform_data.a.output }\n'
+}
+THREE = {f"terraform_data.{name}": "complete" for name in ("first", "second", "third")}
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    """Starts `hereya-tf` on a terminal of its own."""
+    started: list[pexpect.spawn[str]] = []
+
+    def start(*arguments: str | Path) -> "pexpect.spawn[str]":
+        with warnings.catch_warnings():
+            # forkpty() in a process with threads: the child calls exec() at once.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = pexpect.spawn(
+                sys.executable,
+                ["-m", "hereya_tf", *map(str, arguments)],
+                env=environment({"TERM": "xterm"}),
+                cwd=str(tmp_path),
+                timeout=60,
+                encoding="utf-8",
+                codec_errors="replace",
+                dimensions=(40, 200),
+            )
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.close(force=True)
+
+
+def ended(child: "pexpect.spawn[str]") -> tuple[int | None, str]:
+    """The exit code, and what the terminal has shown since the last `expect`, without colours."""
+    child.expect(pexpect.EOF)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", str(child.before)).replace("\r\n", "\n")
+    child.close()
+    return child.exitstatus, shown
+
+
+def ask(child: "pexpect.spawn[str]", question: str = ASKED) -> None:
+    child.expect_exact(question)
+
+
+@pytest.mark.real_engine
+def test_yes_applies_exactly_the_plan_that_was_shown(
+    terminal: Terminal, real_engine: str, make_package: MakePackage
+) -> None:
+    package = make_package(GREETING)
+    child = terminal("provision", package, "--engine", real_engine)
+    child.expect_exact("Plan: 1 to add, 0 to change, 0 to destroy")
+    ask(child)
+    assert not (package / "terraform.tfstate").exists()
+    (package / "main.tf").write_text(GREETING["main.tf"] + 'resource "terraform_data" "later" {}\n')
+    child.sendline("yes")
+    code, shown = ended(child)
+
+    assert (code, "o  hello\n" in shown) == (0, True), shown
+    assert scenes.resources(package / "terraform.tfstate") == {"terraform_data.a": "complete"}
+    assert scenes.held_locks() == []
+    # The plan holds every value; nothing of it is left.
+    assert not list(scenes.state_directory().rglob("plan*"))
+
+
+@pytest.mark.real_engine
+@pytest.mark.parametrize("answer", ["no", "y", "", "YES", "yes please", "\x04"])
+def test_anything_but_yes_changes_nothing(
+    terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage, answer: str
+) -> None:
+    fake_engine.plays({"plan": scenes.planned(add=1), "apply": scenes.applied(add=1)})
+    package = make_package(scenes.NOTHING)
+    child = terminal("provision", package, "--engine", fake_engine.path)
+    ask(child)
+    child.send(answer if answer == "\x04" else answer + "\n")
+    code, shown = ended(child)
+
+    assert code == 130
+    assert "error: the plan was not approved, and nothing was changed" in shown
+    assert fake_engine.commands() == ["init", "plan"]
+    assert scenes.held_locks() == []
+
+
+@pytest.mark.parametrize(
+    ("interrupt", "exit_code"),
+    [pytest.param("Ctrl-C", 130, id="ctrl-c"), pytest.param(signal.SIGTERM, 143, id="sigterm")],
+)
+def test_an_interrupt_at_the_question_ends_the_run_at_once(
+    terminal: Terminal,
+    fake_engine: FakeEngine,
+    make_package: MakePackage,
+    interrupt: Any,
+    exit_code: int,
+) -> None:
+    fake_engine.plays({"plan": scenes.planned(add=1), "apply": scenes.applied(add=1)})
+    package = make_package(scenes.NOTHING)
+    child = terminal("provision", package, "--engine", fake_engine.path)
+    ask(child)
+    if interrupt == "Ctrl-C":
+        child.sendintr()
+    else:
+        child.kill(interrupt)
+    code, shown = ended(child)
+
+    assert (code, "error: the run was cancelled by " in shown) == (exit_code, True)
+    assert fake_engine.commands() == ["init", "plan"]
+    assert scenes.held_locks() == []
+
+
+def test_the_time_limit_ends_a_question_that_nobody_answers(
+    terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage
+) -> None:
+    fake_engine.plays({"plan": scenes.planned(add=1)})
+    package = make_package(scenes.NOTHING)
+    child = terminal("provision", package, "--engine", fake_engine.path, "--timeout", "3s")
+    ask(child)
+    code, shown = ended(child)
+
+    assert (code, "class: timed-out" in shown) == (124, True)
+    assert scenes.held_locks() == []
+
+
+def test_a_terminal_that_goes_away_at_the_question_ends_the_run(
+    terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage, cli: CommandLine
+) -> None:
+    fake_engine.plays({"plan": scenes.planned(add=1)})
+    package = make_package(scenes.NOTHING)
+    child = terminal("provision", package, "--engine", fake_engine.path)
+    ask(child)
+    child.close(force=False)
+    (run,) = (scenes.state_directory() / "runs").iterdir()
+    found = wait_for(
+        lambda: record if (record := scenes.record(run.name)).status is not None else None, what="the end"
+    )
+
+    assert (found.status, found.exit_code) == ("cancelled", 129)
+    assert fake_engine.commands() == ["init", "plan"]
+    assert scenes.held_locks() == []
+
+
+def test_nothing_to_change_is_nothing_to_ask(
+    terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage
+) -> None:
+    fake_engine.plays({"plan": scenes.planned(add=0), "apply": scenes.applied()})
+    package = make_package(scenes.NOTHING)
+    code, shown = ended(terminal("provision", package, "--engine", fake_engine.path))
+
+    assert (code, "Type" in shown) == (0, False)
+
+
+@pytest.mark.real_engine
+def test_destroy_wants_the_name_of_the_package(
+    cli: CommandLine, terminal: Terminal, real_engine: str, make_package: MakePackage
+) -> None:
+    package = make_package(GREETING)
+    assert cli("provision", package, "--yes", "--engine", real_engine).exit_code == 0
+    question = f"Type the package's name, `{package.name}`, to destroy it: "
+    child = terminal("destroy", package, "--engine", real_engine)
+    ask(child, question)
+    child.sendline("yes")
+    assert ended(child)[0] == 130
+    assert scenes.resources(package / "terraform.tfstate") == {"terraform_data.a": "complete"}
+
+    child = terminal("destroy", package, "--engine", real_engine)
+    ask(child, question)
+    child.sendline(package.name)
+    code, shown = ended(child)
+
+    assert (code, "o  hello\n" in shown) == (0, True), shown
+    assert scenes.resources(package / "terraform.tfstate") == {}
+
+
+@pytest.mark.real_engine
+@pytest.mark.behaviour("T4")
+def test_a_missing_variable_is_an_error_at_a_terminal_too(
+    terminal: Terminal, real_engine: str, make_package: MakePackage
+) -> None:
+    package = make_package({"main.tf": 'variable "need" {}\noutput "o" { value = var.need }\n'})
+    code, shown = ended(terminal("provision", package, "--engine", real_engine))
+
+    assert (code, "class: missing-variable" in shown) == (1, True)
+    assert "Enter a value" not in shown
+
+
+@pytest.mark.real_engine
+def test_nothing_that_the_engine_starts_can_read_the_terminal(
+    terminal: Terminal, real_engine: str, make_package: MakePackage
+) -> None:
+    package = make_package(
+        {
+            "main.tf": """
+resource "terraform_data" "a" {
+  provisioner "local-exec" {
+    command = "if read x < /dev/tty; then touch read-the-terminal; fi; cat > stdin; touch done"
+  }
+}
+"""
+        }
+    )
+    child = terminal("provision", package, "--engine", real_engine, "--yes")
+    child.sendline("typed ahead")
+    code, shown = ended(child)
+
+    assert code == 0, shown
+    assert (package / "done").exists()
+    assert not (package / "read-the-terminal").exists()
+    assert (package / "stdin").read_text() == ""
+
+
+def test_what_was_typed_before_the_question_is_no_answer(
+    terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage
+) -> None:
+    fake_engine.plays(
+        {
+            "plan": [{"touch": "started"}, {"wait_for_file": "go"}, *scenes.planned(add=1)],
+            "apply": scenes.applied(add=1),
+        }
+    )
+    package = make_package(scenes.NOTHING)
+    child = terminal("provision", package, "--engine", fake_engine.path)
+    scenes.wait_for_file(package / "started")
+    child.sendline("yes")
+    child.expect_exact("yes")
+    (package / "go").touch()
+    ask(child)
+    child.sendline("no")
+
+    assert ended(child)[0] == 130
+    assert fake_engine.commands() == ["init", "plan"]
+
+
+def test_ctrl_c_during_an_apply_reaches_the_engine_once(
+    terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage
+) -> None:
+    play = [
+        scenes.applying("null_resource.a"),
+        {"on_sigint": "record"},
+        {"touch": "started"},
+        {"wait_for_file": "go"},
+        {"exit": 1},
+    ]
+    fake_engine.plays({"apply": play})
+    package = make_package(scenes.NOTHING)
+    child = terminal("provision", package, "--engine", fake_engine.path, "--yes")
+    scenes.wait_for_file(package / "started")
+    child.sendintr()
+    fake_engine.wait_for_record("signal")
+    (package / "go").touch()
+
+    assert ended(child)[0] == 130
+    assert [found["signal"] for found in fake_engine.records("signal")] == ["SIGINT"]

@@ -1,0 +1,329 @@
+"""From what happened in a run to its result, and the report of a failure."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hereya_tf import events
+from hereya_tf.commands import EngineOptions, Step
+from hereya_tf.ending import Facts, conclude
+from hereya_tf.engine import Binary, EngineName, Version
+from hereya_tf.errors import BadInput, Cancelled, FailureClass, HereyaError, ShellCommandError, TimedOut
+from hereya_tf.events import Operation
+from hereya_tf.interrupt import Interrupt
+from hereya_tf.journal import Journal
+from hereya_tf.message_types import Diagnostic, Phase, Range, ResourceHook, Snippet
+from hereya_tf.operation import Performance, Plan
+from hereya_tf.outputs import Output
+from hereya_tf.process import Exit
+from hereya_tf.redact import MASK, Redactor
+from hereya_tf.rundirectory import RunDirectory
+from hereya_tf.steps import Context, StepOutcome
+from hereya_tf.summary import Summary
+from hereya_tf.workspace import Workspace
+
+TOKEN = "ghp_" + "a" * 36
+BINARY = Binary(EngineName.OPENTOFU, Version(1, 9), ("tofu",), "/bin/tofu", "--engine")
+UNTOUCHED = events.StateInfo(True, None, None)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[RunDirectory]:
+    made = RunDirectory(tmp_path / "runs", "run-1", pytest.fail)
+    yield made
+    made.close()
+
+
+def facts(tmp_path: Path, error: HereyaError | None = None, **known: Any) -> Facts:
+    return Facts(
+        **{
+            "operation": Operation.PROVISION,
+            "package": tmp_path,
+            "workspace": "default",
+            "binary": BINARY,
+            "performance": None,
+            "error": error,
+            "waited": 0.12345,
+            "engine_seconds": 0.5,
+            "total": 2.00049,
+            **known,
+        }
+    )
+
+
+def performance(directory: RunDirectory, tmp_path: Path) -> Performance:
+    context = Context(
+        binary=BINARY,
+        package=tmp_path,
+        environment={},
+        interrupt=Interrupt(),
+        grace=60,
+        journal=Journal("run-1", Redactor(), ()),
+        directory=directory,
+        lock_descriptors=(),
+        engine_messages=False,
+        on_start=lambda _step, _attempt, _process: None,
+    )
+    plan = Plan(
+        operation=Operation.PROVISION,
+        workspace=Workspace("default", "key", None, None, ".terraform"),
+        doubtful_workspace=None,
+        create_workspace=False,
+        options=EngineOptions(),
+        backend_files=(),
+        backend_contents=(),
+        variable_files=(),
+        variable_contents=(),
+        reinit=False,
+        cache=tmp_path,
+        ask=None,
+    )
+    return Performance(context, plan)
+
+
+def step(*messages: Any, code: int | None = 1, insisted: bool = False, **said: str) -> StepOutcome:
+    summary = Summary()
+    for message in messages:
+        summary.add(message)
+    return StepOutcome(
+        step=Step.APPLY,
+        command="tofu apply",
+        exit=Exit(code, None if code is not None else 9, 1.5, insisted),
+        ok=False,
+        summary=summary,
+        document="",
+        stdout=said.get("stdout", ""),
+        stderr=said.get("stderr", ""),
+        diagnosis=None,
+    )
+
+
+def created(address: str) -> tuple[ResourceHook, ResourceHook]:
+    return (ResourceHook(Phase.STARTED, address, "create"), ResourceHook(Phase.COMPLETED, address, "create"))
+
+
+def test_a_success(directory: RunDirectory, tmp_path: Path) -> None:
+    performed = performance(directory, tmp_path)
+    performed.acted = step(*created("a.b"), code=0)
+    performed.outputs = {"a": Output(False, "string", "x"), "b": Output(True, "string", "hunter22")}
+    performed.seconds.update({Step.INIT: 0.25, Step.APPLY: 1.0004, Step.OUTPUT: 0.1})
+
+    ended = conclude(facts(tmp_path, performance=performed), directory, Redactor(), reveal=False)
+
+    assert ended.result == events.Result(
+        success=True,
+        status="succeeded",
+        reason=None,
+        exit_code=0,
+        operation="provision",
+        package=str(tmp_path),
+        workspace="default",
+        engine=events.EngineInfo("opentofu", "1.9.0"),
+        env={"a": "x"},
+        outputs={
+            "a": {"type": "string", "sensitive": False, "value": "x"},
+            "b": {"type": "string", "sensitive": True},
+        },
+        changes=events.ChangeCounts(add=1),
+        drift=None,
+        failure=None,
+        timings=events.Timings(
+            wait=0.123, engine=0.5, init=0.25, plan=None, apply=1.0, output=0.1, total=2.0
+        ),
+        report=None,
+    )
+    assert ended.revealed.env == {"a": "x", "b": "hunter22"}
+    assert ended.withheld == ("b",)
+    assert conclude(facts(tmp_path, performance=performed), directory, Redactor(), reveal=True).withheld == ()
+
+
+def test_a_destroy_is_what_took_the_time_of_a_destroy(directory: RunDirectory, tmp_path: Path) -> None:
+    performed = performance(directory, tmp_path)
+    performed.seconds[Step.DESTROY] = 3.0
+
+    ended = conclude(facts(tmp_path, performance=performed), directory, Redactor(), reveal=False)
+
+    assert ended.result.timings.apply == 3.0
+
+
+def test_a_refusal_before_there_was_an_engine(directory: RunDirectory, tmp_path: Path) -> None:
+    error = BadInput("there is no such file", "check the path", "or leave it out")
+
+    ended = conclude(
+        facts(tmp_path, error, binary=None, waited=None, engine_seconds=None),
+        directory,
+        Redactor(),
+        reveal=False,
+    )
+
+    result = ended.result
+    assert (result.success, result.status, result.exit_code, result.reason, result.engine) == (
+        False,
+        "refused",
+        3,
+        "there is no such file",
+        None,
+    )
+    assert result.failure == events.FailureInfo(
+        "bad-input", "check the path; or leave it out", (), "", "", UNTOUCHED
+    )
+    assert result.timings == events.Timings(None, None, None, None, None, None, 2.0)
+
+
+def test_a_failure_has_a_private_report(directory: RunDirectory, tmp_path: Path) -> None:
+    ended = conclude(facts(tmp_path, BadInput("no", "do")), directory, Redactor(), reveal=False)
+
+    assert ended.result.report == str(directory.path / "report.txt")
+    report = Path(ended.result.report)
+    assert report.stat().st_mode & 0o777 == 0o600
+    assert report.read_text() == (
+        f"provision of {tmp_path}, workspace default\n"
+        "engine: opentofu 1.9.0\n"
+        "after 2.0 s: refused\n"
+        "\n"
+        "error: no\n"
+        "class: bad-input (exit code 3)\n"
+        "hint: do\n"
+    )
+
+
+def test_a_report_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file where the directory should be")
+    warnings: list[str] = []
+    directory = RunDirectory(tmp_path / "runs", "run-1", warnings.append)
+
+    ended = conclude(facts(tmp_path, BadInput("no", "do")), directory, Redactor(), reveal=False)
+
+    assert (ended.result.report, len(warnings)) == (None, 1)
+
+
+@pytest.mark.behaviour("F7")
+def test_no_part_of_a_failure_holds_a_credential(directory: RunDirectory, tmp_path: Path) -> None:
+    redactor = Redactor(("hunter22",))
+    place = Range("main.tf", 1, 1, 1, 9)
+    snippet = Snippet(None, f'token = "{TOKEN}"', 1, 0, 1, (("var.a", 'is "hunter22"'),))
+    performed = performance(directory, tmp_path)
+    performed.failed = step(Diagnostic("error", f"no {TOKEN}", "hunter22", "a.b", place, snippet))
+    error = ShellCommandError(f"no {TOKEN}", "a hint", command="tofu", exit_code=1)
+
+    ended = conclude(facts(tmp_path, error, performance=performed), directory, redactor, reveal=True)
+
+    assert (TOKEN in repr(ended), "hunter22" in repr(ended)) == (False, False)
+    failure = ended.result.failure
+    assert failure is not None
+    assert failure.diagnostics == (
+        events.DiagnosticEvent(
+            severity="error",
+            class_=FailureClass.PROVIDER_ERROR,
+            summary=f"no {MASK}",
+            detail=MASK,
+            address="a.b",
+            range=events.RangeInfo("main.tf", 1, 1, 1, 9),
+            snippet=events.SnippetInfo(None, f'token = "{MASK}"', 1, (("var.a", f'is "{MASK}"'),)),
+        ),
+    )
+    assert TOKEN not in Path(str(ended.result.report)).read_text()
+
+
+@pytest.mark.behaviour("F3a")
+def test_a_failure_carries_what_the_failed_step_said(directory: RunDirectory, tmp_path: Path) -> None:
+    performed = performance(directory, tmp_path)
+    performed.acted = performed.failed = step(*created("a.b"), stdout="creating\n", stderr="Error: no\n")
+    error = ShellCommandError("no", command="tofu", exit_code=1, failure_class=FailureClass.PROVIDER_ERROR)
+
+    result = conclude(
+        facts(tmp_path, error, performance=performed), directory, Redactor(), reveal=False
+    ).result
+
+    assert result.failure is not None
+    assert (result.failure.stdout, result.failure.stderr, result.changes.add) == (
+        "creating\n",
+        "Error: no\n",
+        1,
+    )
+    assert "--- stderr ---\nError: no\n" in Path(str(result.report)).read_text()
+
+
+@pytest.mark.parametrize(
+    ("acted", "hint", "saved"),
+    [
+        pytest.param(None, None, True, id="nothing was begun"),
+        pytest.param(
+            step(*created("a.b")),
+            "run it again: what was in flight and did not get ready is replaced then",
+            True,
+            id="ended by itself",
+        ),
+        pytest.param(step(*created("a.b"), insisted=True), None, None, id="interrupted twice"),
+        pytest.param(step(*created("a.b"), code=None), None, None, id="killed"),
+    ],
+)
+def test_what_an_interrupt_has_cost(
+    directory: RunDirectory, tmp_path: Path, acted: StepOutcome | None, hint: str | None, saved: bool | None
+) -> None:
+    performed = performance(directory, tmp_path)
+    performed.acted = acted
+    error = Cancelled("the run was cancelled by SIGTERM", exit_code=143)
+
+    result = conclude(
+        facts(tmp_path, error, performance=performed), directory, Redactor(), reveal=False
+    ).result
+
+    assert (result.status, result.exit_code) == ("cancelled", 143)
+    assert result.failure is not None
+    assert (result.failure.class_, result.failure.hint, result.failure.state.saved) == (
+        "cancelled",
+        hint,
+        saved,
+    )
+
+
+def test_a_time_limit_keeps_its_own_hint(directory: RunDirectory, tmp_path: Path) -> None:
+    performed = performance(directory, tmp_path)
+    performed.acted = step(*created("a.b"))
+
+    result = conclude(
+        facts(tmp_path, TimedOut("too long", "raise it"), performance=performed),
+        directory,
+        Redactor(),
+        reveal=False,
+    ).result
+
+    assert result.failure is not None
+    assert (result.status, result.exit_code, result.failure.hint) == ("timed_out", 124, "raise it")
+
+
+def test_a_state_that_could_only_be_printed_is_in_a_file_of_the_run(
+    directory: RunDirectory, tmp_path: Path
+) -> None:
+    performed = performance(directory, tmp_path)
+    performed.acted = performed.failed = step()
+    directory.keep_emergency_state('{"version": 4}')
+    error = ShellCommandError("no", command="tofu", exit_code=1, failure_class=FailureClass.STATE_NOT_SAVED)
+
+    result = conclude(
+        facts(tmp_path, error, performance=performed), directory, Redactor(), reveal=False
+    ).result
+
+    assert result.failure is not None
+    state = result.failure.state
+    assert (state.saved, Path(str(state.errored_state)).read_text()) == (False, '{"version": 4}')
+    assert f"the only complete copy is `{state.errored_state}`" in Path(str(result.report)).read_text()
+
+
+def test_a_state_that_the_engine_has_left_in_the_package_is_named(
+    directory: RunDirectory, tmp_path: Path
+) -> None:
+    performed = performance(directory, tmp_path)
+    performed.acted = performed.failed = step()
+    (tmp_path / "errored.tfstate").write_text("{}")
+    error = ShellCommandError("no", command="tofu", exit_code=1, failure_class=FailureClass.STATE_NOT_SAVED)
+
+    result = conclude(
+        facts(tmp_path, error, performance=performed), directory, Redactor(), reveal=False
+    ).result
+
+    assert result.failure is not None
+    assert result.failure.state == events.StateInfo(False, str(tmp_path / "errored.tfstate"), None)
