@@ -88,7 +88,13 @@ RULES = (
     # providers
     Rule(Class.PROVIDER_CHECKSUM, ("Required plugins are not installed",), _CHECKSUMS, needs_init=True),
     Rule(Class.PROVIDER_CHECKSUM, ("Failed to load plugin schemas",), ("any of the checksums",), True),
-    Rule(Class.PROVIDER_UNAVAILABLE, ("Failed to load plugin schemas",), ("there is no package for",), True),
+    # The second: a provider that only the state needs, which somebody else has put there since our init.
+    Rule(
+        Class.PROVIDER_UNAVAILABLE,
+        ("Failed to load plugin schemas",),
+        ("there is no package for", "unavailable provider"),
+        needs_init=True,
+    ),
     Rule(
         Class.PROVIDER_UNAVAILABLE,
         (

@@ -108,7 +108,8 @@ def list_runs(runs: Path) -> tuple[RunRecord, ...]:
     except OSError:
         return ()
     records = (read_record(runs / name) for name in names)
-    return tuple(record for record in records if record is not None)
+    # Ids tell the second only.
+    return tuple(sorted(filter(None, records), key=lambda record: (record.started, record.id)))
 
 
 def find_run(runs: Path, wanted: str) -> RunRecord:

@@ -78,8 +78,8 @@ def write_stream(path: Path) -> int:
         changes = {"add": count // 3, "change": 0, "import": 0, "remove": 0, "operation": "apply"}
         summary = {**stamp, "@message": "Apply complete!", "type": "change_summary", "changes": changes}
         outputs = {**stamp, "@message": "Outputs: 0", "type": "outputs", "outputs": {}}
-        for message in (summary, outputs):
-            file.write(json.dumps(message) + "\n")
+        for last in (summary, outputs):
+            file.write(json.dumps(last) + "\n")
     return count + 2
 
 

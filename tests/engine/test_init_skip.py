@@ -220,9 +220,14 @@ def test_a_failed_init_is_not_remembered_as_a_good_one(hereya: Driver, make_pack
     failed = hereya.provision(package, "--reinit")
     module.with_name("away").rename(module)
     again = hereya.provision(package)
+    # This one leaves no trace, and still it was not a good one.
+    refused = hereya.provision(package, "--engine-arg", "init=-frob")
+    afterwards = hereya.provision(package)
 
     assert failure(failed)[:2] == (1, "module-unavailable")
     assert (succeeded(again)["env"], steps(again)) == ({"m": "1"}, ["init", "apply"])
+    assert failure(refused)[:2] == (3, "bad-input")
+    assert (succeeded(afterwards)["env"], steps(afterwards)) == ({"m": "1"}, ["init", "apply"])
 
 
 @pytest.mark.real_engine
@@ -245,6 +250,32 @@ def test_init_runs_after_all_when_the_engine_says_that_it_is_needed(
     assert succeeded(result)["env"] == {"m": "1"}
     assert result.result["failure"] is None
     assert (package / ".terraform/modules/modules.json").exists()
+
+
+def test_init_runs_after_all_for_a_provider_that_only_the_state_needs(
+    hereya: Driver, make_package: MakePackage, fake_engine: FakeEngine
+) -> None:
+    # In the words of Terraform 1.11.4 and 1.15.5, when another clone has put the resource there.
+    said = {
+        "severity": "error",
+        "summary": "Failed to load plugin schemas",
+        "detail": "Error while loading schemas for plugin components: Failed to obtain provider schema: Could not"
+        " load the schema for provider registry.terraform.io/lab/lab: failed to instantiate provider"
+        ' "registry.terraform.io/lab/lab" to obtain schema: unavailable provider'
+        ' "registry.terraform.io/lab/lab"..',
+    }
+    done = {"message": {"type": "change_summary", "changes": NO_CHANGES}}
+    outputs = {"message": {"type": "outputs", "outputs": {}}}
+    needs = [{"message": {"type": "diagnostic", "@level": "error", "diagnostic": said}}, {"exit": 1}]
+    fake_engine.plays({"apply": [[done, outputs], needs, [done, outputs]]})
+    package = make_package({"main.tf": ""})
+    command = ("provision", package, "--yes", "--json", "--engine", fake_engine.path)
+
+    succeeded(hereya.cli(*command))
+    result = hereya.cli(*command)
+
+    assert (skipped(result), steps(result)) == (["init"], ["apply", "init", "apply"])
+    succeeded(result)
 
 
 def forge_memory(hereya: Driver, package: Path, memory: Path) -> None:

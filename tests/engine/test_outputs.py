@@ -82,11 +82,16 @@ output "secret_list" {
   value     = ["SECRET-in-a-list", 9007199254740993]
   sensitive = true
 }
+output "secret_pin" {
+  value     = 42 # too short to be recognised anywhere else
+  sensitive = true
+}
 """.replace("SECRET", SECRET)
 HIDDEN = {
     "open": {"type": "string", "sensitive": False, "value": "open"},
     "secret": {"type": "string", "sensitive": True},
     "secret_list": {"type": ["tuple", ["string", "number"]], "sensitive": True},
+    "secret_pin": {"type": "number", "sensitive": True},
 }
 SHOWN = {
     "open": {"type": "string", "sensitive": False, "value": "open"},
@@ -96,11 +101,13 @@ SHOWN = {
         "sensitive": True,
         "value": [f"{SECRET}-in-a-list", 2**53 + 1],
     },
+    "secret_pin": {"type": "number", "sensitive": True, "value": 42},
 }
 SHOWN_ENVIRONMENT = {
     "open": "open",
     "secret": SECRET,
     "secret_list": f'["{SECRET}-in-a-list",9007199254740993]',
+    "secret_pin": "42",
 }
 
 
@@ -226,7 +233,8 @@ def test_sensitive_outputs_are_left_out_of_stdout_with_a_note(
     result = hereya.cli("provision", package, "--yes", "--engine", hereya.wish)
 
     assert (result.exit_code, result.stdout) == (0, "open=open\n")
-    note = "left out because they are sensitive: `secret`, `secret_list` (--show-sensitive shows them)"
+    names = "`secret`, `secret_list`, `secret_pin`"
+    note = f"left out because they are sensitive: {names} (--show-sensitive shows them)"
     assert result.stderr.splitlines()[-1] == note
     assert SECRET not in result.stderr
 
@@ -244,7 +252,7 @@ def test_the_engine_is_asked_for_outputs_only_while_one_is_sensitive(
 
     assert [steps(run)[-1] for run in (first, second, third)] == ["output", "apply", "apply"]
     assert [list(succeeded(run)["outputs"]) for run in (first, second, third)] == [
-        ["open", "secret", "secret_list"],
+        ["open", "secret", "secret_list", "secret_pin"],
         ["open"],
         [],
     ]

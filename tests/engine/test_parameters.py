@@ -128,6 +128,20 @@ def test_among_parameters_and_files_the_last_one_given_wins(
     assert who(hereya.provision(package, *arguments, cwd=tmp_path)) == expected
 
 
+@pytest.mark.behaviour("T8")
+def test_what_options_in_the_environment_give_comes_before_what_flags_give(
+    hereya: Driver, make_package: MakePackage, tmp_path: Path
+) -> None:
+    package = make_package({"main.tf": VARIABLE})
+    (tmp_path / "x.tfvars").write_text('who = "flag"\n')
+
+    result = hereya.provision(
+        package, "--var-file", tmp_path / "x.tfvars", env={"HEREYA_TF_PARAM": "who=environment"}
+    )
+
+    assert who(result) == "flag"
+
+
 def test_options_come_from_the_environment_several_on_lines_of_their_own(
     hereya: Driver, make_package: MakePackage, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ OUTPUTS = {
     "password": {"sensitive": True, "type": "string", "value": "hunter22"},
 }
 SUMMARY = {"type": "change_summary", "changes": {"add": 1, "change": 0, "remove": 0, "operation": "apply"}}
-SUCCEEDS = {"apply": [{"message": SUMMARY}], "output": [{"stdout": json.dumps(OUTPUTS)}]}
+SUCCEEDS: dict[str, Any] = {"apply": [{"message": SUMMARY}], "output": [{"stdout": json.dumps(OUTPUTS)}]}
 ERROR = {"severity": "error", "summary": "no quota", "detail": "ask for more"}
 FAILS = {
     "apply": [
