@@ -17,6 +17,7 @@ from hereya_tf.diagnosis import diagnose
 from hereya_tf.errors import FailureClass
 from hereya_tf.failure_hints import HINTS
 from hereya_tf.journal import Journal, Sink
+from hereya_tf.message_types import Phase, PlannedChange, ResourceHook
 from hereya_tf.narration import diagnostic_event
 from hereya_tf.private import write_private
 from hereya_tf.redact import Redactor
@@ -25,7 +26,6 @@ from hereya_tf.summary import Summary
 from hereya_tf.transcript import Transcript, read_text
 
 _ACTING = (Step.APPLY, Step.DESTROY)
-_COUNTED = {"create": "add", "update": "change", "delete": "destroy"}
 
 
 class _OpenStep(NamedTuple):
@@ -133,9 +133,9 @@ def _replay(
     state = _state(directory, Path(record.package), summary, engine)
     return result._replace(
         reason=_story(record.id, step, summary, state),
-        changes=events.ChangeCounts(*summary.done) if step in _ACTING else result.changes,
+        changes=summary.done if step in _ACTING else result.changes,
         failure=result.failure._replace(
-            hint="; ".join(HINTS[FailureClass.STATE_NOT_SAVED])
+            hint="\n".join(HINTS[FailureClass.STATE_NOT_SAVED])
             if state.saved is False
             else result.failure.hint,
             diagnostics=tuple(diagnostic_event(error, engine) for error in summary.errors),
@@ -170,8 +170,8 @@ def _state(directory: Path, package: Path, summary: Summary, engine: str) -> eve
     errored: str | None = None
     if summary.emergency_state is not None:
         errored = str(write_private(directory / EMERGENCY_STATE, summary.emergency_state))
-    elif summary.mutating and (package / "errored.tfstate").exists():
-        errored = str(package / "errored.tfstate")
+    elif summary.mutating and (package / outcome.ERRORED_STATE).exists():
+        errored = str(package / outcome.ERRORED_STATE)
     errors = tuple(summary.errors)
     diagnosis = diagnose(errors, exit_code=1, signal=None, stderr="", engine_name=engine)
     end = outcome.EngineEnd(
@@ -210,22 +210,14 @@ def _nothing_open(record: history.RunRecord, known: Sequence[Any]) -> events.Res
 
 def _changes(known: Sequence[Any]) -> events.ChangeCounts:
     """What was done in steps that had ended, from the log."""
-    counts = dict.fromkeys(("add", "change", "destroy", "replace"), 0)
-    halves: dict[str, str] = {}
+    summary = Summary()
     for event in known:
         address, action = str(event.get("address")), str(event.get("action"))
-        if event["type"] == "change" and action == "replace":
-            halves[address] = ""
-        if event["type"] != "resource" or event.get("status") != "completed" or action not in _COUNTED:
-            continue
-        counts[_COUNTED[action]] += 1
-        half = halves.get(address)
-        if half == "":
-            halves[address] = action
-        elif half is not None and half != action:
-            del halves[address]
-            counts["replace"] += 1
-    return events.ChangeCounts(**counts)
+        if event["type"] == "change":
+            summary.add(PlannedChange(address, action))
+        elif event["type"] == "resource" and event.get("status") == Phase.COMPLETED:
+            summary.add(ResourceHook(Phase.COMPLETED, address, action))
+    return summary.done
 
 
 def _secrets(directory: Path) -> list[str]:

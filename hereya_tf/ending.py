@@ -1,4 +1,4 @@
-"""From what happened in a run to its result (the last event), and the files that explain a failure."""
+"""From what happened in a run to its result (the last event), and the files that explain a failure (I/O)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -60,7 +60,7 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
         engine=binary and events.EngineInfo(binary.engine, str(binary.version)),
         env=shown.env,
         outputs=shown.outputs,
-        changes=events.ChangeCounts(*acted.summary.done) if acted is not None else events.ChangeCounts(),
+        changes=acted.summary.done if acted is not None else events.ChangeCounts(),
         drift=None,
         failure=None if error is None else _failure(facts, error, directory, redactor),
         timings=_timings(facts),
@@ -83,12 +83,12 @@ def _failure(
     end = outcome.EngineEnd(
         mutated=acted is not None and acted.summary.mutating,
         by_itself=acted is not None and acted.exit.code is not None and not acted.exit.insisted,
-        errored_state=_errored_state(facts.package, performance, directory),
+        errored_state=_errored_state(performance, directory),
     )
     hints = error.hints or (_AFTER_INTERRUPT if end.mutated and end.by_itself else ())
     return events.FailureInfo(
         class_=error.failure_class,
-        hint="; ".join(hints) or None,
+        hint="\n".join(hints) or None,
         diagnostics=tuple(_redacted(diagnostic_event(found, engine), redactor) for found in errors),
         stderr=failed.stderr if failed is not None else "",
         stdout=failed.stdout if failed is not None else "",
@@ -107,15 +107,11 @@ def _redacted(event: events.DiagnosticEvent, redactor: Redactor) -> events.Diagn
     )
 
 
-def _errored_state(package: Path, performance: Performance | None, directory: RunDirectory) -> str | None:
+def _errored_state(performance: Performance | None, directory: RunDirectory) -> str | None:
     """Where the engine left the state when it could not save it; what it could only print is in a file."""
-    acted = performance.acted if performance is not None else None
-    if acted is None:
-        return None
-    if directory.emergency_state is not None:
-        return str(directory.emergency_state)
-    path = package / "errored.tfstate"
-    return str(path) if path.exists() else None
+    left = performance.errored_state if performance is not None else None
+    path = directory.emergency_state or left
+    return str(path) if path is not None else None
 
 
 def _write_report(result: events.Result, directory: RunDirectory, redactor: Redactor) -> str | None:

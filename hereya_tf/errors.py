@@ -192,3 +192,12 @@ class ShellCommandError(HereyaError):
         self.stdout = stdout
         self.stderr = stderr
         self.failure_class = failure_class
+
+
+def own_fault(cause: Exception, *, place: str | None = None) -> HereyaError:
+    """The error for what nobody foresaw; `place` is where, as `FILE:LINE`."""
+    where = f" at {place}" if place is not None else ""
+    return HereyaError(
+        f"hereya-tf itself failed{where}: {type(cause).__name__}: {cause}",
+        "set HEREYA_TF_DEBUG=1 for the traceback, and report it",
+    )

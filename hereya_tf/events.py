@@ -190,7 +190,10 @@ class EngineInfo(NamedTuple):
 
 
 class ChangeCounts(NamedTuple):
-    """How many resources were (in `plan`: would be) added, changed, destroyed and so on."""
+    """How many resources were (in `plan`: would be) added, changed, destroyed and so on.
+
+    A replaced one counts in add, in destroy and, once, in replace.
+    """
 
     add: int = 0
     change: int = 0

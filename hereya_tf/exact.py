@@ -17,12 +17,12 @@ _LONGEST_INT = 4000
 
 def loads(text: str) -> Any:
     """Decode one JSON document; raises ValueError for anything else, NaN and Infinity included."""
-    return json.loads(text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse)
+    return json.loads(text, parse_float=_decimal, parse_int=_integer, parse_constant=refuse_constant)
 
 
 def decode_prefix(text: str) -> tuple[Any, int]:
     """Decode the JSON document at the start of `text`; returns it and the index just behind it."""
-    decoder = json.JSONDecoder(parse_float=_decimal, parse_int=_integer, parse_constant=_refuse)
+    decoder = json.JSONDecoder(parse_float=_decimal, parse_int=_integer, parse_constant=refuse_constant)
     return decoder.raw_decode(text)
 
 
@@ -64,5 +64,6 @@ def _integer(text: str) -> "int | Decimal":
     return int(text) if len(text) < _LONGEST_INT else _decimal(text)
 
 
-def _refuse(text: str) -> Any:
+def refuse_constant(text: str) -> Any:
+    """Raise ValueError: NaN and Infinity, which Python's decoder would take, are not JSON."""
     raise ValueError(f"{text} is not JSON")

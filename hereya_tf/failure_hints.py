@@ -69,7 +69,7 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
         "try another version of the provider, and report the stack trace in the log to its maintainers",
     ),
     Class.ENGINE_CRASHED: ("run `hereya-tf recover` before anything else: the state may be behind",),
-    Class.DISK_FULL: ("make room where the package, its data directory and TMPDIR are",),
+    Class.DISK_FULL: ("make room where the package, its data directory and `TMPDIR` are",),
     Class.OUT_OF_MEMORY: (
         "give the run more memory, or fewer things at once with `--parallelism`",
         "run `hereya-tf recover` before anything else: the state may be behind",

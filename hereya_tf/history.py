@@ -116,7 +116,7 @@ def find_run(runs: Path, wanted: str) -> RunRecord:
     """The run with this id, the one whose id starts or ends like this, or the `last`. Raises BadInput."""
     records = list_runs(runs)
     if not records:
-        raise BadInput(f"there is no run in `{runs}`", "HEREYA_TF_STATE_DIR tells where runs are kept")
+        raise BadInput(f"there is no run in `{runs}`", "`HEREYA_TF_STATE_DIR` tells where runs are kept")
     if wanted == "last":
         return records[-1]
     for matches in (

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hereya_tf.engine import Binary
+from hereya_tf.engine.evidence import LOCK_FILE
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.private import make_private_directory, write_private
 
 _CONFIGURATION = (".tf", ".tf.json", ".tofu", ".tofu.json")
-LOCK_FILE = ".terraform.lock.hcl"
 
 
 def fingerprint(

@@ -99,12 +99,12 @@ class Interrupt:
         if request.reason is Reason.TIMEOUT:
             return TimedOut(
                 f"the run did not end within `--timeout {format_duration(self.timeout or 0)}`",
-                "raise --timeout, or look at `hereya-tf runs log` for what took the time",
+                "raise `--timeout`, or look at `hereya-tf runs log last` for what took the time",
             )
         if request.reason is Reason.IDLE:
             return Idle(
                 f"the engine said nothing for `--idle-timeout {format_duration(self.idle_timeout or 0)}`",
-                "raise --idle-timeout if a resource of this package is silent for that long",
+                "raise `--idle-timeout` if a resource of this package is silent for that long",
             )
         if request.reason is Reason.REQUEST:
             return Cancelled("the run was cancelled on request")

@@ -34,7 +34,7 @@ def _shared_directory(wanted: Path, warn: Callable[[str], None]) -> Path:
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise NoRoom(
             f"locks can be kept neither in `{wanted}` nor in `{place}`",
-            "point HEREYA_TF_STATE_DIR to a directory that you can write to",
+            "point `HEREYA_TF_STATE_DIR` to a directory that you can write to",
         )
     warn(f"`{wanted}` cannot be written, so locks are kept in `{place}`")
     return place

@@ -61,11 +61,7 @@ __all__ = [
 ]
 
 
-def _refuse(text: str) -> Any:
-    raise ValueError(f"{text} is not JSON")
-
-
-_decode = json.JSONDecoder(parse_constant=_refuse).raw_decode
+_decode = json.JSONDecoder(parse_constant=exact.refuse_constant).raw_decode
 
 
 def parse(line: str) -> Message:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hereya_tf import commands, events, initialisation, messages
+from hereya_tf import commands, events, initialisation, messages, outcome
 from hereya_tf.commands import EngineOptions, Step
 from hereya_tf.engine import quirks
 from hereya_tf.errors import Cancelled, FailureClass, ShellCommandError
-from hereya_tf.events import ChangeCounts, Operation, Question
+from hereya_tf.events import Operation, Question
 from hereya_tf.messages import Output
 from hereya_tf.steps import Context, StepOutcome, run_step
 from hereya_tf.workspace import Workspace, override_text, unknown_workspace
@@ -44,6 +44,14 @@ class Performance:
         self.acted: StepOutcome | None = None
         self.failed: StepOutcome | None = None
         self.outputs: Mapping[str, Output] = {}
+        # An `errored.tfstate` of an earlier run is not this one's.
+        self._errored_before = _stamp(context.package / outcome.ERRORED_STATE)
+
+    @property
+    def errored_state(self) -> Path | None:
+        """The file that the engine left beside the package when it could not save the state."""
+        path = self._context.package / outcome.ERRORED_STATE
+        return path if self.acted is not None and _stamp(path) not in (None, self._errored_before) else None
 
     def perform(self) -> None:
         """All steps in order. Raises the error of the first that fails, or the interrupt's."""
@@ -86,7 +94,7 @@ class Performance:
             ),
         )
         if any(planned.summary.planned) and not plan.ask(
-            Question(plan.operation, self._context.package, ChangeCounts(*planned.summary.planned))
+            Question(plan.operation, self._context.package, planned.summary.planned)
         ):
             raise Cancelled("the plan was not approved, and nothing was changed")
         return self._run(step, commands.apply_plan_arguments(plan.options, step, plan=saved))
@@ -209,3 +217,12 @@ class Performance:
         if name is not None:
             environment["TF_WORKSPACE"] = name
         return self._context._replace(environment=environment)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What tells one writing of a file from the next; None when there is no file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns

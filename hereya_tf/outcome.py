@@ -23,6 +23,9 @@ class Status(StrEnum):
     BUSY = "busy"
 
 
+ERRORED_STATE = "errored.tfstate"
+"""Where an engine puts a state that it could not save: in the package, beside the configuration."""
+
 _STATUS_OF_CODE = {3: Status.REFUSED, 8: Status.REFUSED, 4: Status.BUSY, 124: Status.TIMED_OUT}
 
 

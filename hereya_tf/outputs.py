@@ -72,12 +72,8 @@ def _read_output(name: str, entry: object) -> Output:
     )
 
 
-def _refuse(text: str) -> Any:
-    raise ValueError(f"{text} is not JSON")
-
-
 # Only to find where documents end: digits stay text, so that none is too long for int().
-_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=exact.refuse_constant)
 
 
 # How an object begins; anywhere, or at the start of a line.

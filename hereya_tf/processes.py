@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 PROC = Path("/proc")
-_POLL = 0.02
+_POLL = 0.02  # seconds, as everything here
 # A process in uninterruptible sleep outlives SIGKILL; nobody should wait for it for ever.
 _AFTER_KILL = 2.0
 
@@ -37,6 +37,11 @@ def identify(pid: int, *, proc: Path = PROC) -> ProcessIdentity | None:
     if status is not None:
         return ProcessIdentity(pid, status.started)
     return ProcessIdentity(pid, "") if _exists(pid) else None
+
+
+def identify_ourselves() -> ProcessIdentity:
+    """The identity of this process, without its start where the system does not tell it."""
+    return identify(os.getpid()) or ProcessIdentity(os.getpid(), "")
 
 
 def is_alive(identity: ProcessIdentity, *, proc: Path = PROC) -> bool:
@@ -100,11 +105,6 @@ def end_processes(
                     os.kill(identity.pid, number)
 
     return _end(send, lambda: any(map(is_alive, targets)), grace, pause)
-
-
-def open_files_holders(path: Path) -> tuple[int, ...]:
-    """Ids of the other processes that have this file open (Linux; elsewhere none are known)."""
-    return tuple(sorted({pid for pid, _ in _open_descriptors(path)}))
 
 
 def flock_holders(path: Path, *, taken_by: int) -> tuple[int, ...]:

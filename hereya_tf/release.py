@@ -10,7 +10,7 @@ from hereya_tf import history, locks
 from hereya_tf.adoption import adopt
 from hereya_tf.errors import Busy
 from hereya_tf.patience import KILL_AFTER_INSISTING_SECONDS, Asked, Move, next_move
-from hereya_tf.processes import ProcessIdentity, identify, is_alive
+from hereya_tf.processes import ProcessIdentity, identify_ourselves, is_alive
 from hereya_tf.run import Places
 
 _POLL_SECONDS = 0.1
@@ -74,7 +74,7 @@ def _end_runner(holder: locks.Holder, places: Places, grace: float, clock: Calla
         if clock() > deadline:
             raise Busy(
                 f"run `{holder.run}` (pid {holder.process.pid}) was asked to end, and has not within its grace",
-                "look at it with `hereya-tf runs log`; as a last resort end the process by hand",
+                f"look at it with `hereya-tf runs log {holder.run}`; as a last resort end the process by hand",
             )
         time.sleep(_POLL_SECONDS)
 
@@ -109,11 +109,10 @@ def _end_engine(engine: ProcessIdentity, grace: float, clock: Callable[[], float
 def _take_over(holder: locks.Holder, state: locks.LockState, places: Places) -> None:
     """Take the lock, which ends what a dead run's engine left with the descriptor, and let it go."""
     kind = locks.LockKind(state.stem.split("-", 1)[0])
-    ourselves = identify(os.getpid()) or ProcessIdentity(os.getpid(), "")
     taken = locks.acquire(
         places.locks,
         locks.LockKey(kind, holder.key),
-        holder._replace(run="release", process=ourselves, operation="lock release", engine=None),
+        holder._replace(run="release", process=identify_ourselves(), operation="lock release", engine=None),
         deadline=time.monotonic() + _RUNNER_SURPLUS_SECONDS,
         pause=time.sleep,
         on_waiting=lambda _waiting: None,

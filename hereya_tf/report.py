@@ -36,12 +36,14 @@ def failure_lines(record: Mapping[str, Any]) -> list[str]:
     failure = record["failure"]
     lines = [f"error: {record['reason']}"]
     lines.append(f"class: {failure['class']} (exit code {record['exit_code']})")
-    lines += [f"hint: {hint}" for hint in (failure["hint"] or "").split("; ") if hint]
+    lines += [f"hint: {hint}" for hint in (failure["hint"] or "").split("\n") if hint]
     state = failure["state"]
     if state["errored_state"]:
         lines.append(f"state: could not be saved; the only complete copy is `{state['errored_state']}`")
     elif state["saved"] is None:
-        lines.append("state: it is not known whether it was saved; what was in flight may exist and not be in it")
+        lines.append(
+            "state: it is not known whether it was saved; what was in flight may exist and not be in it"
+        )
     for name, text in (state["lock"] or {}).items():
         lines.append(f"lock: {name} {text}")
     return lines

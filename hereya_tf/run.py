@@ -12,7 +12,7 @@ from hereya_tf import __version__, events, history, locks
 from hereya_tf.adoption import adopt_left_over
 from hereya_tf.commands import Step
 from hereya_tf.ending import Ended, Facts, conclude
-from hereya_tf.errors import HereyaError
+from hereya_tf.errors import HereyaError, own_fault
 from hereya_tf.events import Question
 from hereya_tf.interrupt import Interrupt, Reason
 from hereya_tf.journal import Journal, Sink
@@ -20,7 +20,7 @@ from hereya_tf.lock_directory import find_lock_directory
 from hereya_tf.operation import Performance
 from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_plan
 from hereya_tf.process import HEARTBEAT_SECONDS
-from hereya_tf.processes import ProcessIdentity, identify
+from hereya_tf.processes import ProcessIdentity, identify_ourselves
 from hereya_tf.redact import Redactor
 from hereya_tf.rundirectory import RunDirectory
 from hereya_tf.steps import Context
@@ -100,7 +100,7 @@ class Run:
         except HereyaError as caught:
             error = caught
         except Exception as caught:  # noqa: BLE001 - a fault of ours ends in a result like any other failure
-            error = _own_fault(caught)
+            error = _located_fault(caught, debug=bool(self._environment.get("HEREYA_TF_DEBUG")))
         return self._end(error)
 
     def _begin(self) -> None:
@@ -112,7 +112,7 @@ class Run:
             workspace=workspace.name,
             key=workspace.key,
             host=history.host_name(),
-            process=_ourselves(),
+            process=identify_ourselves(),
             started=events.timestamp(time.time()),
             version=__version__,
         )
@@ -230,7 +230,7 @@ class Run:
     def _holder(self, key: locks.LockKey) -> locks.Holder:
         return locks.Holder(
             run=self.id,
-            process=_ourselves(),
+            process=identify_ourselves(),
             host=history.host_name(),
             operation=self._request.operation,
             since=events.timestamp(time.time()),
@@ -299,8 +299,8 @@ class Run:
         for name in ended.withheld:
             if not ended.result.outputs[name]["sensitive"]:
                 self._warn(
-                    f"output `{name}` is left out: its value holds a credential; --result-file has it,"
-                    " --show-sensitive shows it"
+                    f"output `{name}` is left out: its value holds a credential; `--result-file` has it,"
+                    " `--show-sensitive` shows it"
                 )
         result = ended.result
         if record is not None:
@@ -319,19 +319,12 @@ class Run:
         return ended
 
 
-def _ourselves() -> ProcessIdentity:
-    return identify(os.getpid()) or ProcessIdentity(os.getpid(), "")
-
-
-def _own_fault(caught: Exception) -> HereyaError:
-    """A fault of ours: what it was, and where."""
+def _located_fault(caught: Exception, *, debug: bool) -> HereyaError:
+    """A fault of ours: what it was, and where; with `debug` the traceback goes to stderr."""
     import traceback
 
     frame = traceback.extract_tb(caught.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
-    if os.environ.get("HEREYA_TF_DEBUG"):
+    if debug:
         traceback.print_exception(caught)
-    return HereyaError(
-        f"hereya-tf itself failed at {place}: {type(caught).__name__}: {caught}",
-        "set HEREYA_TF_DEBUG=1 for the traceback, and report it",
-    )
+    return own_fault(caught, place=place)

@@ -136,7 +136,7 @@ class RunDirectory:
         except OSError as error:
             raise NoRoom(
                 f"there is no room for the run's private file `{name}`: {error.strerror}",
-                "free some space, or point HEREYA_TF_STATE_DIR or TMPDIR to a disk that has some",
+                "free some space, or point `HEREYA_TF_STATE_DIR` or `TMPDIR` to a disk that has some",
             ) from error
 
     def keep_emergency_state(self, text: str) -> None:

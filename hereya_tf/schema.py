@@ -7,6 +7,9 @@ from typing import Any
 
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
+from hereya_tf.interrupt import Reason
+from hereya_tf.lock_records import LockKind
+from hereya_tf.message_types import Phase
 from hereya_tf.outcome import Status
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -29,9 +32,9 @@ _NARROWER: Mapping[tuple[str, str], Any] = {
     ("Result", "outputs"): {"type": "object", "additionalProperties": _OUTPUT},
     ("Result", "env"): {"type": "object", "additionalProperties": {"type": "string"}},
     ("FailureInfo", "class_"): {"enum": list(FailureClass)},
-    ("ResourceEvent", "status"): {"enum": ["started", "progress", "completed", "failed"]},
-    ("LockWaiting", "lock"): {"enum": ["package", "workspace"]},
-    ("Cancelling", "reason"): {"enum": ["signal", "timeout", "idle", "request"]},
+    ("ResourceEvent", "status"): {"enum": list(Phase)},
+    ("LockWaiting", "lock"): {"enum": list(LockKind)},
+    ("Cancelling", "reason"): {"enum": list(Reason)},
     ("DiagnosticEvent", "severity"): {"enum": ["error", "warning"]},
 }
 

@@ -109,7 +109,7 @@ def run_step(
 def _cannot_start(binary: Binary, error: OSError) -> EngineUnavailable:
     return EngineUnavailable(
         f"`{binary.path}` cannot be started: {error.strerror}",
-        "it was there a moment ago: is it being replaced, or is an `--env` too long for the system",
+        "it was there a moment ago: check that nothing replaces it, and that no `--env` is too long for the system",
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from hereya_tf.events import ChangeCounts
 from hereya_tf.message_types import (
     ChangeSummary,
     Diagnostic,
@@ -30,17 +31,6 @@ _INTERRUPTED = ("Interrupt received.", "Two interrupts received.")
 _HARMLESS = frozenset(("read", "refresh", "open", "renew", "close"))
 
 
-class Changes(NamedTuple):
-    """Numbers of resources; a replaced one counts in add, in destroy and, once, in replace."""
-
-    add: int = 0
-    change: int = 0
-    destroy: int = 0
-    replace: int = 0
-    import_: int = 0
-    forget: int = 0
-
-
 class InFlight(NamedTuple):
     """An operation that has begun and not ended; `since` is the caller's clock, in seconds."""
 
@@ -65,8 +55,8 @@ class Summary:
         self.drift = 0
         self.interrupted = False
         self.emergency_state: str | None = None
-        self._done = Changes()
-        self._planned = Changes()
+        self._done = ChangeCounts()
+        self._planned = ChangeCounts()
         self._replacing: dict[str, str] = {}
         self._fingerprints: set[int] = set()
         self._room = _CHARACTERS_KEPT
@@ -97,7 +87,7 @@ class Summary:
         return True
 
     @property
-    def done(self) -> Changes:
+    def done(self) -> ChangeCounts:
         """What was done, from completed operations, for a failed step has no summary of its own.
 
         Imports and forgotten resources have no operation: they are known from the engine's last word only.
@@ -108,12 +98,12 @@ class Summary:
         )
 
     @property
-    def planned(self) -> Changes:
+    def planned(self) -> ChangeCounts:
         """What the plan would do; the engine's own numbers where it has given them."""
         plan = self.plan
         if plan is None:
             return self._planned
-        return Changes(
+        return ChangeCounts(
             add=plan.add,
             change=plan.change,
             destroy=plan.destroy,

@@ -165,7 +165,7 @@ def _nearest(name: str, declared: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     if close := get_close_matches(name, declared, 1):
-        return f"did you mean `{close[0]}`"
+        return f"did you mean `{close[0]}`?"
     if not declared:
         return "it declares no variable at all"
     names = ", ".join(f"`{known}`" for known in declared[:_LISTED_NAMES])

@@ -12,7 +12,6 @@ from hereya_tf import __version__
 from hereya_tf.cli.groups import HelpfulGroup
 
 USAGE_EXIT_CODE = 64
-INTERNAL_EXIT_CODE = 70
 
 # name -> (module, attribute, help line); a command's module is imported when the command is used.
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
@@ -91,18 +90,15 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _failure(error: Exception) -> int:
-    from hereya_tf.errors import HereyaError
+    from hereya_tf.errors import HereyaError, own_fault
 
-    if isinstance(error, HereyaError):
-        return _complain(str(error), error.hints, code=error.failure_class.exit_code)
-    if os.environ.get("HEREYA_TF_DEBUG"):
-        import traceback
+    if not isinstance(error, HereyaError):
+        if os.environ.get("HEREYA_TF_DEBUG"):
+            import traceback
 
-        traceback.print_exc()
-    hint = "set HEREYA_TF_DEBUG=1 for the traceback, and report it"
-    return _complain(
-        f"hereya-tf itself failed: {type(error).__name__}: {error}", (hint,), code=INTERNAL_EXIT_CODE
-    )
+            traceback.print_exc()
+        error = own_fault(error)
+    return _complain(str(error), error.hints, code=error.failure_class.exit_code)
 
 
 def _complain(sentence: str, hints: tuple[str, ...], *, code: int) -> int:

@@ -47,6 +47,7 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
     """Run it and tell it; returns the exit code."""
     from hereya_tf.cli.conduct import conduct
     from hereya_tf.cli.requests import build_request
+    from hereya_tf.errors import BadInput
 
     if not options["yes"] and not _stdin_is_terminal(options):
         raise Misuse(
@@ -67,7 +68,13 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
             )
     source = context.get_parameter_source("engine")
     options["engine_source"] = "HEREYA_TF_ENGINE" if source is ParameterSource.ENVIRONMENT else "--engine"
-    request = build_request(operation, options, ordered_inputs(context, ("param", "param_file", "var_file")))
+    inputs = ordered_inputs(context, ("param", "param_file", "var_file"))
+    try:
+        request = build_request(operation, options, inputs)
+    except FileNotFoundError as error:  # a relative path, and nothing that it is relative to
+        raise BadInput(
+            "the working directory does not exist any more", "change to one that does, or use absolute paths"
+        ) from error
     return conduct(request, options, os.environ)
 
 

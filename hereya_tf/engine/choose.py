@@ -170,7 +170,7 @@ def _named(engine: EngineName, wish_source: str, environment: Mapping[str, str])
     if file is None:
         from_pypi = (_EMBEDDED_HINT,) if engine is EngineName.TERRAFORM else ()
         raise EngineUnavailable(
-            f"{wish_source} asks for `{engine.executable}`, which is not on PATH",
+            f"`{wish_source}` asks for `{engine.executable}`, which is not on PATH",
             f"install {engine.title}",
             *from_pypi,
             _PATH_HINT,
@@ -183,15 +183,15 @@ def _from_path(wish: str, wish_source: str) -> _Candidate:
     if not os.path.lexists(file):
         if os.sep not in wish:
             raise EngineUnavailable(
-                f"`{wish}` of {wish_source} is neither an engine nor a file",
+                f"`{wish}` of `{wish_source}` is neither an engine nor a file",
                 "use `auto`, `terraform`, `tofu`, `embedded` or the path of a binary",
             )
-        raise EngineUnavailable(f"`{file}` of {wish_source} does not exist", _PATH_HINT)
+        raise EngineUnavailable(f"`{file}` of `{wish_source}` does not exist", _PATH_HINT)
     if file.is_dir():
-        raise EngineUnavailable(f"`{file}` of {wish_source} is a directory", "name the executable file in it")
+        raise EngineUnavailable(f"`{file}` of `{wish_source}` is a directory", "name the executable file in it")
     if not _is_executable(file):
         raise EngineUnavailable(
-            f"`{file}` of {wish_source} is not an executable file", f"if it is an engine: `chmod +x {file}`"
+            f"`{file}` of `{wish_source}` is not an executable file", f"if it is an engine: `chmod +x {file}`"
         )
     return _Candidate((str(file),), file, wish_source)
 

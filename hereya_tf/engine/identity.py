@@ -138,7 +138,7 @@ def _answer(
     except OSError as error:
         raise EngineUnavailable(
             f"`{file}` cannot be run: {error.strerror or error}",
-            "is it made for this system and processor, and complete",
+            "check that it is complete, and made for this system and processor",
             "name another engine with `--engine PATH`",
         ) from error
 

@@ -1,6 +1,6 @@
 """Plain lines for logs and terminals: what happens, when, and how long it took (pure)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import IntEnum
 from typing import Any
@@ -108,8 +108,8 @@ class PlainLines:
     def _texts(self, record: Record) -> list[str]:
         if self._detail is Detail.QUIET and record["type"] != "diagnostic":
             return []
-        render = getattr(self, f"_{record['type']}", None)
-        texts = [] if render is None else render(record)
+        render = _RENDERERS.get(record["type"])
+        texts = [] if render is None else render(self, record)
         is_stderr = record["type"] == "log" and record["stream"] == "stderr"
         return texts if is_stderr else [*self._said.unfinished(), *texts]
 
@@ -238,6 +238,26 @@ class PlainLines:
         if not record["success"]:
             return [f"{record['status'].replace('_', ' ')} after {total}"]
         return [f"succeeded after {total}: {counts_text(record['changes'])}"]
+
+
+# What is not here (`engine_message`, a newer version's types) has no line.
+_RENDERERS: Mapping[str, Callable[[PlainLines, Record], list[str]]] = {
+    "run_started": PlainLines._run_started,
+    "lock_waiting": PlainLines._lock_waiting,
+    "lock_acquired": PlainLines._lock_acquired,
+    "engine_download": PlainLines._engine_download,
+    "engine_ready": PlainLines._engine_ready,
+    "step_started": PlainLines._step_started,
+    "step_finished": PlainLines._step_finished,
+    "resource": PlainLines._resource,
+    "change": PlainLines._change,
+    "diagnostic": PlainLines._diagnostic,
+    "log": PlainLines._log,
+    "heartbeat": PlainLines._heartbeat,
+    "retry": PlainLines._retry,
+    "cancelling": PlainLines._cancelling,
+    "result": PlainLines._result,
+}
 
 
 class _Said:

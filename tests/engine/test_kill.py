@@ -63,6 +63,7 @@ def states(cli: CommandLine) -> dict[str, str]:
 @contextlib.contextmanager
 def daemon_of(package: Path) -> Iterator[ProcessIdentity]:
     """The daemon that has written its id into the package; ended in any case."""
+    scenes.wait_for_file(package / "daemon.pid")
     pid = int((package / "daemon.pid").read_text())
     try:
         yield ProcessIdentity(pid, "")

@@ -245,7 +245,7 @@ def test_an_undeclared_parameter_is_refused_as_a_flag_and_before_the_engine_acts
     result = hereya.provision(package, "-p", "wo=typo")
 
     assert failure(result) == (3, "bad-input", "the package declares no variable `wo` (-p)")
-    assert result.result["failure"]["hint"] == "did you mean `who`"
+    assert result.result["failure"]["hint"] == "did you mean `who`?"
     assert (steps(result), (package / ".terraform").exists()) == ([], False)
 
 

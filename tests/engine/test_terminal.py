@@ -252,6 +252,21 @@ def test_what_was_typed_before_the_question_is_no_answer(
     assert fake_engine.commands() == ["init", "plan"]
 
 
+def test_ctrl_c_during_the_plan_ends_the_run_before_it_asks(
+    terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage
+) -> None:
+    fake_engine.plays({"plan": [{"touch": "started"}, {"wait_for_file": "never"}]})
+    package = make_package(scenes.NOTHING)
+    child = terminal("provision", package, "--engine", fake_engine.path)
+    scenes.wait_for_file(package / "started")
+    child.sendintr()
+    code, shown = ended(child)
+
+    assert (code, "error: the run was cancelled by SIGINT" in shown, ASKED in shown) == (130, True, False)
+    assert [found["signal"] for found in fake_engine.records("signal")] == ["SIGINT"]
+    assert fake_engine.commands() == ["init", "plan"]
+
+
 def test_ctrl_c_during_an_apply_reaches_the_engine_once(
     terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage
 ) -> None:

@@ -245,7 +245,7 @@ def test_an_emergency_state_is_kept_byte_for_byte_for_the_user_alone(killed: Kil
     assert file.stat().st_mode & 0o777 == 0o600
     result = killed.result
     assert result["failure"]["state"] == {"saved": False, "errored_state": str(file), "lock": None}
-    assert result["failure"]["hint"] == "; ".join(HINTS[FailureClass.STATE_NOT_SAVED])
+    assert result["failure"]["hint"] == "\n".join(HINTS[FailureClass.STATE_NOT_SAVED])
     assert killed.warnings == [
         f"{STORY} in step apply, and its engine went on to its end;"
         f" the state could not be saved, and the only complete copy is `{file}`"

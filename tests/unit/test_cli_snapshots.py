@@ -405,7 +405,7 @@ def test_runs_of_which_there_are_none(console: Console) -> None:
         assert console("runs", command, "last") == Result(
             3,
             "",
-            "error: there is no run in `STATE/runs`\nhint: HEREYA_TF_STATE_DIR tells where runs are kept\n",
+            "error: there is no run in `STATE/runs`\nhint: `HEREYA_TF_STATE_DIR` tells where runs are kept\n",
         )
 
 

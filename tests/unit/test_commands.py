@@ -196,7 +196,10 @@ def test_any_lock_timeout_is_said_as_the_engine_reads_it(seconds: float) -> None
         EngineOptions,
         targets=st.lists(TEXTS).map(tuple),
         replaces=st.lists(TEXTS).map(tuple),
+        excludes=st.lists(TEXTS).map(tuple),
         parallelism=st.none() | st.integers(1, 99),
+        lock_timeout=st.floats(min_value=0, max_value=1e6),
+        extra=st.just({}),
     )
 )
 def test_whatever_is_chosen_no_engine_command_can_ask(options: EngineOptions) -> None:

@@ -167,7 +167,7 @@ def test_a_refusal_before_there_was_an_engine(directory: RunDirectory, tmp_path:
         None,
     )
     assert result.failure == events.FailureInfo(
-        "bad-input", "check the path; or leave it out", (), "", "", UNTOUCHED
+        "bad-input", "check the path\nor leave it out", (), "", "", UNTOUCHED
     )
     assert result.timings == events.Timings(None, None, None, None, None, None, 2.0)
 

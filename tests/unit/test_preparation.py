@@ -65,7 +65,7 @@ class Desk:
         )
 
     def prepare(self, *, environment: Mapping[str, str] | None = None, **request: Any) -> Prepared:
-        path = f"{self.directory}/bin:/usr/bin:/bin"
+        path = f"{self.directory}/bin"
         return prepare(
             self.request(**request),
             {"PATH": path, **(environment or {})},

@@ -477,8 +477,16 @@ sys.exit(1)
     assert supervision.moves == [Move.ASK, Move.INSIST]
 
 
-def test_killing_reaches_the_whole_group(supervision: Supervision) -> None:
+def test_killing_reaches_the_whole_group(supervision: Supervision, monkeypatch: pytest.MonkeyPatch) -> None:
     provider = supervision.directory / "provider"
+    sent: list[tuple[int, int]] = []
+    real_killpg = os.killpg
+
+    def killpg(group: int, number: int) -> None:
+        sent.append((group, number))
+        real_killpg(group, number)
+
+    monkeypatch.setattr(os, "killpg", killpg)
     supervision.ask_when(b"ready")
 
     supervision.python(
@@ -496,6 +504,7 @@ while True:
     )
 
     assert supervision.moves == [Move.ASK, Move.INSIST, Move.KILL]
+    assert sent[0] == (supervision.started[0].pid, signal.SIGKILL)
     assert not is_alive(process_named(provider))
 
 

@@ -21,7 +21,6 @@ from hereya_tf.processes import (
     identify,
     is_alive,
     is_our_child,
-    open_files_holders,
 )
 
 linux_only = pytest.mark.skipif(not Path("/proc/self/fdinfo").exists(), reason="needs Linux's /proc")
@@ -301,19 +300,21 @@ def test_we_do_not_end_ourselves_nor_init(signals: list[tuple[int, int]]) -> Non
 
 
 @linux_only
-def test_who_has_a_file_open_is_found_but_for_us(start: Start, tmp_path: Path) -> None:
+def test_who_has_locked_a_file_is_told_from_who_has_locked_its_namesake(start: Start, tmp_path: Path) -> None:
     wanted, other = tmp_path / "wanted.lock", tmp_path / "elsewhere/wanted.lock"
     other.parent.mkdir()
     with wanted.open("w") as wanted_file, other.open("w") as other_file:
+        for file in (wanted_file, other_file):
+            fcntl.flock(file, fcntl.LOCK_EX)
         has_it = start("sleep", "1000", pass_fds=(wanted_file.fileno(),))
         start("sleep", "1000", pass_fds=(other_file.fileno(),))
 
-        assert open_files_holders(wanted) == (has_it.pid,)
+        assert flock_holders(wanted, taken_by=os.getpid()) == (has_it.pid,)
 
     has_it.kill()
     has_it.wait()
-    assert open_files_holders(wanted) == ()
-    assert open_files_holders(tmp_path / "missing") == ()
+    assert flock_holders(wanted, taken_by=os.getpid()) == ()
+    assert flock_holders(tmp_path / "missing", taken_by=os.getpid()) == ()
 
 
 @linux_only

@@ -268,7 +268,7 @@ def test_a_live_run_that_does_not_end_within_its_grace_is_told_of(scene: Scene) 
 
     assert refusal(caught) == (
         f"run `{RUN}` (pid {runner.pid}) was asked to end, and has not within its grace",
-        ("look at it with `hereya-tf runs log`; as a last resort end the process by hand",),
+        (f"look at it with `hereya-tf runs log {RUN}`; as a last resort end the process by hand",),
         4,
     )
     # It is at work, and may be applying: it is not killed.

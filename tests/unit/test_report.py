@@ -54,7 +54,7 @@ def result(**fields: Any) -> events.Result:
         drift=None,
         failure=events.FailureInfo(
             FailureClass.PROVIDER_ERROR,
-            "try it again; look at it",
+            "try it again\nlook at it",
             (),
             "Error: no\n",
             "creating\n",

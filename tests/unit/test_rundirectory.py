@@ -281,7 +281,7 @@ def test_no_room_at_all_is_an_error_for_the_reader(
         "there is no room for the run's private file `values.json`: No space left on device"
     )
     assert caught.value.hints == (
-        "free some space, or point HEREYA_TF_STATE_DIR or TMPDIR to a disk that has some",
+        "free some space, or point `HEREYA_TF_STATE_DIR` or `TMPDIR` to a disk that has some",
     )
     assert caught.value.failure_class.exit_code == 1
     unusable.close()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hereya_tf.events import ChangeCounts
 from hereya_tf.messages import (
     MISSING,
     ChangeSummary,
@@ -21,7 +22,7 @@ from hereya_tf.messages import (
     Range,
     ResourceHook,
 )
-from hereya_tf.summary import DIAGNOSTICS_KEPT, Changes, InFlight, Summary, succeeded
+from hereya_tf.summary import DIAGNOSTICS_KEPT, InFlight, Summary, succeeded
 from tests.streams import ENGINES, FAILURES, SUCCESSES, Recording, exit_code, recordings
 
 ALL = tuple(recordings())
@@ -51,8 +52,8 @@ def failed(address: str, action: str = "create") -> ResourceHook:
 class Facts(NamedTuple):
     """What a summary is expected to say."""
 
-    planned: Changes = Changes()
-    done: Changes = Changes()
+    planned: ChangeCounts = ChangeCounts()
+    done: ChangeCounts = ChangeCounts()
     mutating: bool = False
     failed: tuple[str, ...] = ()
     drift: int = 0
@@ -61,39 +62,46 @@ class Facts(NamedTuple):
 
 
 CASES = {
-    "plan-create": Facts(planned=Changes(add=2)),
-    "plan-changes": Facts(planned=Changes(add=2, change=1, destroy=1, replace=1)),
-    "apply-outputs": Facts(Changes(add=2), Changes(add=2), mutating=True, outputs=10),
+    "plan-create": Facts(planned=ChangeCounts(add=2)),
+    "plan-changes": Facts(planned=ChangeCounts(add=2, change=1, destroy=1, replace=1)),
+    "apply-outputs": Facts(ChangeCounts(add=2), ChangeCounts(add=2), mutating=True, outputs=10),
     "apply-no-changes": Facts(outputs=10),
     "apply-replace-saved-plan": Facts(
-        Changes(add=2, change=1, destroy=1, replace=1),
-        Changes(add=2, change=1, destroy=1, replace=1),
+        ChangeCounts(add=2, change=1, destroy=1, replace=1),
+        ChangeCounts(add=2, change=1, destroy=1, replace=1),
         mutating=True,
         outputs=10,
     ),
     "apply-replace-create-first": Facts(
-        Changes(add=1, destroy=1, replace=1), Changes(add=1, destroy=1, replace=1), mutating=True, outputs=0
+        ChangeCounts(add=1, destroy=1, replace=1),
+        ChangeCounts(add=1, destroy=1, replace=1),
+        mutating=True,
+        outputs=0,
     ),
-    "destroy": Facts(Changes(destroy=3), Changes(destroy=3), mutating=True),
+    "destroy": Facts(ChangeCounts(destroy=3), ChangeCounts(destroy=3), mutating=True),
     "lab-create-failed": Facts(
-        Changes(add=2, change=1, destroy=1),
-        Changes(add=1, change=1, destroy=1),
+        ChangeCounts(add=2, change=1, destroy=1),
+        ChangeCounts(add=1, change=1, destroy=1),
         mutating=True,
         failed=("lab_thing.c",),
     ),
     "lab-delete-failed": Facts(
-        Changes(destroy=2), Changes(destroy=1), mutating=True, failed=("lab_thing.a",)
+        ChangeCounts(destroy=2), ChangeCounts(destroy=1), mutating=True, failed=("lab_thing.a",)
     ),
     "lab-drift": Facts(drift=2),
     "lab-gone": Facts(drift=2),
     "lab-read-failed": Facts(),
     "apply-interrupted": Facts(
-        Changes(add=2), Changes(add=1), mutating=True, failed=("terraform_data.slow",), interrupted=True
+        ChangeCounts(add=2),
+        ChangeCounts(add=1),
+        mutating=True,
+        failed=("terraform_data.slow",),
+        interrupted=True,
     ),
     "apply-interrupted-twice": Facts(
-        Changes(add=1), mutating=True, failed=("lab_thing.x",), interrupted=True
+        ChangeCounts(add=1), mutating=True, failed=("lab_thing.x",), interrupted=True
     ),
-    "http-unlock-failed": Facts(Changes(add=1), Changes(add=1), mutating=True),
+    "http-unlock-failed": Facts(ChangeCounts(add=1), ChangeCounts(add=1), mutating=True),
 }
 
 
@@ -207,7 +215,7 @@ def test_nothing_can_be_lost_before_the_first_change(engine: str) -> None:
 def test_looking_is_no_change(action: str) -> None:
     summary = summary_of(started("a", action), completed("a", action))
 
-    assert (summary.mutating, summary.done) == (False, Changes())
+    assert (summary.mutating, summary.done) == (False, ChangeCounts())
 
 
 @pytest.mark.parametrize("action", ["create", "update", "delete", "invoke", "something new"])
@@ -250,32 +258,34 @@ def test_a_plan_is_counted_before_its_summary() -> None:
         PlannedChange("g", "import", importing=True),
     )
 
-    assert summary.planned == Changes(add=2, change=1, destroy=2, replace=1, import_=2, forget=1)
+    assert summary.planned == ChangeCounts(add=2, change=1, destroy=2, replace=1, import_=2, forget=1)
 
     summary.add(ChangeSummary("plan", 2, 1, 2, import_=2))
 
-    assert summary.planned == Changes(add=2, change=1, destroy=2, replace=1, import_=2, forget=1)
+    assert summary.planned == ChangeCounts(add=2, change=1, destroy=2, replace=1, import_=2, forget=1)
 
 
 def test_a_replacement_counts_when_both_halves_are_done() -> None:
     planned = PlannedChange("a", "replace")
     halves = (planned, completed("a", "delete"), completed("b"), completed("a", "create"))
 
-    assert summary_of(*halves[:2]).done == Changes(destroy=1)
-    assert summary_of(*halves).done == Changes(add=2, destroy=1, replace=1)
+    assert summary_of(*halves[:2]).done == ChangeCounts(destroy=1)
+    assert summary_of(*halves).done == ChangeCounts(add=2, destroy=1, replace=1)
     # A deposed object of the same address may go first, or an object be destroyed again.
-    assert summary_of(planned, completed("a", "delete"), completed("a", "delete")).done == Changes(destroy=2)
-    assert summary_of(planned, completed("a"), completed("a", "update")).done == Changes(add=1, change=1)
+    assert summary_of(planned, completed("a", "delete"), completed("a", "delete")).done == ChangeCounts(
+        destroy=2
+    )
+    assert summary_of(planned, completed("a"), completed("a", "update")).done == ChangeCounts(add=1, change=1)
 
 
 def test_imports_and_forgotten_resources_are_the_engine_s_last_word() -> None:
     summary = summary_of(PlannedChange("a", "import", importing=True), PLAN)
 
-    assert summary.done == Changes()
+    assert summary.done == ChangeCounts()
 
     summary.add(ChangeSummary("apply", 0, 0, 0, import_=1, forget=2))
 
-    assert summary.done == Changes(import_=1, forget=2)
+    assert summary.done == ChangeCounts(import_=1, forget=2)
 
 
 def test_a_diagnostic_is_told_once() -> None:

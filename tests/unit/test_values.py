@@ -142,7 +142,7 @@ def test_a_typed_value_is_never_decoded(type_text: str | None) -> None:
 @pytest.mark.parametrize(
     ("declared", "hint"),
     [
-        pytest.param(package(region=None, size=None), "did you mean `region`", id="nearest"),
+        pytest.param(package(region=None, size=None), "did you mean `region`?", id="nearest"),
         pytest.param(package(b=None, a=None), "it declares `a`, `b`", id="all"),
         pytest.param(
             package(a=None, b=None, c=None, d=None, e=None, f=None, g=None, h=None, i=None, j=None),
