@@ -1,4 +1,4 @@
-"""What credentials look like: in text, after a name, and by the name of a variable.
+"""What credentials look like: in text, after a name, and by the name of a variable (pure).
 
 Every shape stays within one line and within `REACH` characters; only private key blocks may be longer.
 """

@@ -1,4 +1,4 @@
-"""What one configuration file declares, read from native syntax (tree-sitter) or JSON."""
+"""What one configuration file declares, read from native syntax (tree-sitter) or JSON (pure)."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Why a step failed: from diagnostics, stderr and the process's end to one class, sentence and hints."""
+"""Why a step failed: from diagnostics, stderr and the process's end to one class, sentence and hints (pure)."""
 
 import signal as signals
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Durations as people write them: `90s`, `5m`, `1h30m`."""
+"""Durations as people write them: `90s`, `5m`, `1h30m` (pure)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What can go wrong, one class per thing a user can act on.
+"""What can go wrong, one class per thing a user can act on (pure).
 
 An error owns its sentence, its failure class (which owns the exit code) and its hints.
 It is raised where it is noticed and rendered once, at the edge.

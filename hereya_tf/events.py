@@ -1,4 +1,4 @@
-"""What a run tells its front ends: one named tuple per event type, and the JSON form.
+"""What a run tells its front ends: one named tuple per event type, and the JSON form (pure).
 
 Named tuples, not dataclasses: they cost 0.09 ms each to define against 0.59 ms, and this module is
 loaded before the engine can be started.

@@ -1,4 +1,4 @@
-"""JSON in which numbers keep every digit.
+"""JSON in which numbers keep every digit (pure).
 
 An engine prints numbers of any length (1/3 has 155 digits, 1e400 has 401); floats would round them and
 Python refuses integers over 4,300 digits. Integers stay `int` where they can, everything else is a Decimal.

@@ -1,4 +1,4 @@
-"""How the words of an engine name a failure: a table, from summary and detail to class.
+"""How the words of an engine name a failure: a table, from summary and detail to class (pure).
 
 Terraform 1.11 and 1.15 were measured; OpenTofu's words are those of its sources, compared with its name
 replaced by Terraform's. The first rule that fits decides.

@@ -1,4 +1,4 @@
-"""What a user gave, as given: parameters and environment entries from flags and files."""
+"""What a user gave, as given: parameters and environment entries from flags and files (I/O)."""
 
 import os
 from enum import StrEnum

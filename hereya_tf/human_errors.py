@@ -1,4 +1,4 @@
-"""Errors in the engine's human form, for the commands and the failures that know no JSON."""
+"""Errors in the engine's human form, for the commands and the failures that know no JSON (pure)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What an engine can say, one type a message, and how each reads as text."""
+"""What an engine can say, one type a message, and how each reads as text (pure)."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""One line of an engine's JSON stream -> Message.
+"""One line of an engine's JSON stream -> Message (pure).
 
 Both engines and all versions; hostile lines too. What is not understood stays readable as Log or PlainLine.
 """

@@ -1,4 +1,4 @@
-"""Output values, wherever an engine prints them: `output -json` and its `outputs` messages."""
+"""Output values, wherever an engine prints them: `output -json` and its `outputs` messages (pure)."""
 
 import json
 import re

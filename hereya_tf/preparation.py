@@ -1,4 +1,4 @@
-"""Everything that is decided before a lock is taken: package, values, workspace, engine, what to redact."""
+"""Everything that is decided before a lock is taken: package, values, workspace, engine, what to redact (I/O)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,16 +7,18 @@ from typing import NamedTuple
 
 from hereya_tf import commands, values
 from hereya_tf.commands import EngineOptions
+from hereya_tf.credential_shapes import credential_values, looks_like_credential_name
 from hereya_tf.engine import Binary, EngineName, quirks
 from hereya_tf.engine.choose import choose, expected_engine
 from hereya_tf.engine.evidence import check_mismatch, evidence
 from hereya_tf.errors import BadInput, EngineUnsupported, HereyaError
 from hereya_tf.events import Operation, Question
+from hereya_tf.given import Given
 from hereya_tf.operation import Plan
 from hereya_tf.package import Package, read_package
-from hereya_tf.redact import Redactor, credential_values, looks_like_credential_name
+from hereya_tf.redact import Redactor
 from hereya_tf.rundirectory import RunDirectory
-from hereya_tf.values import Given, VariableFile
+from hereya_tf.values import VariableFile
 from hereya_tf.variable_files import sensitive_values
 from hereya_tf.workspace import (
     BackendKind,

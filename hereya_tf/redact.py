@@ -15,13 +15,9 @@ from hereya_tf.credential_shapes import (
     PRIVATE_KEY_BEGIN,
     PRIVATE_KEY_END,
     SHAPES,
-    credential_values,
     is_named_secret,
-    looks_like_credential_name,
 )
 from hereya_tf.secret_spellings import Lexicon, compiled, is_worth_hiding, number_texts, spellings
-
-__all__ = ["MASK", "Redactor", "StreamRedactor", "credential_values", "looks_like_credential_name"]
 
 MASK = "[redacted]"
 

@@ -10,8 +10,8 @@ from hereya_tf import history, locks
 from hereya_tf.adoption import adopt
 from hereya_tf.errors import Busy
 from hereya_tf.patience import KILL_AFTER_INSISTING_SECONDS, Asked, Move, next_move
+from hereya_tf.places import Places
 from hereya_tf.processes import ProcessIdentity, identify_ourselves, is_alive
-from hereya_tf.run import Places
 
 _POLL_SECONDS = 0.1
 # A runner has its own patience with its engine, and writes its result after that.

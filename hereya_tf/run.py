@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from hereya_tf import __version__, events, history, locks
 from hereya_tf.adoption import adopt_left_over
@@ -18,6 +17,7 @@ from hereya_tf.interrupt import Interrupt, Reason
 from hereya_tf.journal import Journal, Sink
 from hereya_tf.lock_directory import find_lock_directory
 from hereya_tf.operation import Performance
+from hereya_tf.places import Places
 from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_plan
 from hereya_tf.process import HEARTBEAT_SECONDS
 from hereya_tf.processes import ProcessIdentity, identify_ourselves
@@ -25,23 +25,6 @@ from hereya_tf.redact import Redactor
 from hereya_tf.rundirectory import RunDirectory
 from hereya_tf.steps import Context
 from hereya_tf.workspace import Workspace, remove_override, write_override
-
-
-class Places(NamedTuple):
-    """Where state (runs, locks) and cache (engines, init memory) are kept."""
-
-    state: Path
-    cache: Path
-
-    @property
-    def runs(self) -> Path:
-        """The directory of all run directories."""
-        return self.state / "runs"
-
-    @property
-    def locks(self) -> Path:
-        """The directory of all lock files."""
-        return self.state / "locks"
 
 
 class _Timer:

@@ -1,4 +1,4 @@
-"""How a secret may be spelled where it leaks, and what to look for so that no spelling is missed."""
+"""How a secret may be spelled where it leaks, and what to look for so that no spelling is missed (pure)."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What an engine step did, folded from its messages: bounded memory, whatever the length of the stream."""
+"""What an engine step did, folded from its messages: bounded memory, whatever the length of the stream (pure)."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -6,33 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from hereya_tf import exact
 from hereya_tf.errors import BadInput
-from hereya_tf.given import (
-    Given,
-    Source,
-    is_identifier,
-    parse_environment_entry,
-    parse_parameter,
-    read_environment_file,
-    read_parameter_file,
-)
+from hereya_tf.given import Given, Source, is_identifier
 from hereya_tf.package import Package, Variable
 
 if TYPE_CHECKING:
     from decimal import Decimal
-
-__all__ = [
-    "GeneratedFile",
-    "Given",
-    "Source",
-    "Values",
-    "VariableFile",
-    "encode",
-    "parse_environment_entry",
-    "parse_parameter",
-    "plan_values",
-    "read_environment_file",
-    "read_parameter_file",
-]
 
 # More than any type has, and well inside what encoding by recursion can do.
 _DEEPEST = 200

@@ -1,4 +1,4 @@
-"""Which state a run works on: the engine's workspace or a generated backend, and the key that stands for it."""
+"""Which state a run works on: the engine's workspace or a generated backend, and the key of its lock (I/O)."""
 
 import json
 import re

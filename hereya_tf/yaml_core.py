@@ -1,4 +1,4 @@
-"""YAML as its version 1.2 core schema reads it, with numbers that keep every digit.
+"""YAML as its version 1.2 core schema reads it, with numbers that keep every digit (pure).
 
 PyYAML speaks YAML 1.1, in which `no` is false, 12:30:45 is 45045 and 2026-01-01 is a date. Importing this
 module imports PyYAML (15 ms): do it where a YAML file is read.

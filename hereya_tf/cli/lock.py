@@ -11,7 +11,7 @@ from hereya_tf.cli.documents import json_option, print_document, print_table
 from hereya_tf.cli.groups import HelpfulGroup
 from hereya_tf.cli.options import Duration, GroupedOption
 from hereya_tf.cli.places import find_places
-from hereya_tf.run import Places
+from hereya_tf.places import Places
 
 package_argument = click.argument("package", required=False, default=".")
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from hereya_tf.run import Places
+from hereya_tf.places import Places
 
 
 def find_places(environment: Mapping[str, str]) -> Places:

@@ -1,4 +1,4 @@
-"""The engine as data: its names, its version, and the binary that was chosen."""
+"""The engine as data: its names, its version, and the binary that was chosen (pure)."""
 
 import re
 from enum import StrEnum

@@ -188,7 +188,9 @@ def _from_path(wish: str, wish_source: str) -> _Candidate:
             )
         raise EngineUnavailable(f"`{file}` of `{wish_source}` does not exist", _PATH_HINT)
     if file.is_dir():
-        raise EngineUnavailable(f"`{file}` of `{wish_source}` is a directory", "name the executable file in it")
+        raise EngineUnavailable(
+            f"`{file}` of `{wish_source}` is a directory", "name the executable file in it"
+        )
     if not _is_executable(file):
         raise EngineUnavailable(
             f"`{file}` of `{wish_source}` is not an executable file", f"if it is an engine: `chmod +x {file}`"

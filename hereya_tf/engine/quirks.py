@@ -1,4 +1,4 @@
-"""What an engine of some version can do: one table (Terraform's and OpenTofu's sources at their tags)."""
+"""What an engine of some version can do: one table, from the sources of both at their tags (pure)."""
 
 from enum import Enum
 

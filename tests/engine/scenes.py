@@ -18,6 +18,8 @@ from tests.fake_engine import wait_for
 Action = dict[str, Any]
 
 NOTHING = {"main.tf": ""}
+# What stays of a run that needs no explanation.
+KEPT = {history.RECORD, history.EVENTS}
 
 # `second` waits for the file `go`, for at most a minute, and says when it does.
 GATED = {
@@ -147,18 +149,8 @@ def engine_pid(running: Running) -> int:
     return wait_for(recorded, what="the engine on record")
 
 
-def log_types(cli: CommandLine, run: str) -> list[str]:
-    """The types of all events in a run's log."""
-    return [event["type"] for event in log_events(cli, run)]
-
-
 def log_events(cli: CommandLine, run: str) -> list[dict[str, Any]]:
     return cli("runs", "log", run, "--json").events
-
-
-def unoccupied(package: Path) -> bool:
-    """Whether no engine has left its mark that it locks the state of a package."""
-    return not (package / ".terraform.tfstate.lock.info").exists()
 
 
 def signal_group(pid: int, number: signal.Signals) -> None:
@@ -171,3 +163,28 @@ def document(text: str) -> dict[str, Any]:
     found = json.loads(text)
     assert isinstance(found, dict)
     return found
+
+
+def kill(running: Running) -> str:
+    """SIGKILL the runner alone; returns its run's id."""
+    run = str(running.wait_for_event("run_started")["run"])
+    running.send_signal(signal.SIGKILL)
+    assert running.process.wait(60) == -signal.SIGKILL
+    return run
+
+
+def files_of(run: str) -> set[str]:
+    """Names of the files in a run's private directory."""
+    return {entry.name for entry in (state_directory() / "runs" / run).iterdir()}
+
+
+def states(cli: CommandLine) -> dict[str, str]:
+    """What `runs list` says of every run, by its id."""
+    listed = cli("runs", "list", "--json", "-n", "1000").stdout
+    return {entry["run"]: entry["state"] for entry in document(listed)["runs"]}
+
+
+def everything_in(directory: Path) -> str:
+    """All text below a directory."""
+    files = [file for file in directory.rglob("*") if file.is_file()]
+    return "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files)

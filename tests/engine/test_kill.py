@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hereya_tf import history
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.processes import ProcessIdentity, is_alive
-from tests.command_line import CommandLine, Running
+from tests.command_line import CommandLine
 from tests.conftest import MakePackage
 from tests.engine import scenes
 from tests.fake_engine import FakeEngine
@@ -40,24 +39,6 @@ resource "terraform_data" "second" {
 }
 """
 )
-KEPT = {history.RECORD, history.EVENTS}
-
-
-def kill(running: Running) -> str:
-    """SIGKILL the runner alone; returns its run's id."""
-    run = str(running.wait_for_event("run_started")["run"])
-    running.send_signal(signal.SIGKILL)
-    assert running.process.wait(60) == -signal.SIGKILL
-    return run
-
-
-def files_of(run: str) -> set[str]:
-    return {entry.name for entry in (scenes.state_directory() / "runs" / run).iterdir()}
-
-
-def states(cli: CommandLine) -> dict[str, str]:
-    document = cli("runs", "list", "--json", "-n", "1000").stdout
-    return {entry["run"]: entry["state"] for entry in scenes.document(document)["runs"]}
 
 
 @contextlib.contextmanager
@@ -112,7 +93,7 @@ def test_a_run_that_is_killed_while_it_waits_leaves_no_gap_and_no_secret(
     with scenes.package_lock_held(package):
         first = cli.start(*arguments)
         first.wait_for_event("lock_waiting", position=1)
-        dead = kill(first)
+        dead = scenes.kill(first)
         second = cli.start(*arguments)
         waiting = second.wait_for_event("lock_waiting")
     ended = second.finish()
@@ -120,9 +101,9 @@ def test_a_run_that_is_killed_while_it_waits_leaves_no_gap_and_no_secret(
     assert (waiting["position"], waiting["holder"]["run"]) == (1, "the-test")
     assert ended.result["success"]
     assert fake_engine.commands() == ["init", "apply"]
-    assert states(cli)[dead] == "died"
-    assert files_of(dead) == KEPT
-    assert SECRET not in everything_in(scenes.state_directory())
+    assert scenes.states(cli)[dead] == "died"
+    assert scenes.files_of(dead) == scenes.KEPT
+    assert SECRET not in scenes.everything_in(scenes.state_directory())
 
 
 @pytest.mark.behaviour("T13")
@@ -143,7 +124,7 @@ def test_the_engine_of_a_killed_run_goes_on_and_the_next_run_waits_for_it_and_ad
     given = (*arguments, "-p", f"password={SECRET}", "--state", tmp_path / "kept.tfstate")
     first = cli.start(*given)
     scenes.wait_for_file(package / "started")
-    dead = kill(first)
+    dead = scenes.kill(first)
     assert (package / GENERATED_OVERRIDE).exists()
     private = scenes.state_directory() / "runs" / dead
     assert {oct(entry.stat().st_mode & 0o777) for entry in private.iterdir()} == {"0o600"}
@@ -163,14 +144,14 @@ def test_the_engine_of_a_killed_run_goes_on_and_the_next_run_waits_for_it_and_ad
     assert f"run `{dead}` was killed in step {step}{ending}" in warnings
     assert "a generated backend that a killed run had left in the package was removed" in warnings
     assert not (package / GENERATED_OVERRIDE).exists()
-    assert states(cli)[dead] == "failed"
-    assert files_of(dead) == KEPT
+    assert scenes.states(cli)[dead] == "failed"
+    assert scenes.files_of(dead) == scenes.KEPT
     log = scenes.log_events(cli, dead)
     assert [event["seq"] for event in log] == list(range(1, len(log) + 1))
     assert [event["address"] for event in log if event["type"] == "resource"] == ["null_resource.late"]
     assert (log[-1]["type"], log[-1]["changes"]["add"]) == ("result", int(step == "apply"))
     assert "the password is [redacted]" in [event.get("text") for event in log]
-    assert SECRET not in everything_in(scenes.state_directory())
+    assert SECRET not in scenes.everything_in(scenes.state_directory())
 
 
 @pytest.mark.real_engine
@@ -183,7 +164,7 @@ def test_a_runner_killed_in_the_middle_of_an_apply_loses_nothing(
     first = cli.start(*arguments)
     scenes.wait_for_file(package / "started")
     engine = scenes.engine_pid(first)
-    dead = kill(first)
+    dead = scenes.kill(first)
     second = cli.start(*arguments)
     assert second.wait_for_event("lock_waiting", lock="package")["holder"]["run"] == dead
     assert is_alive(ProcessIdentity(engine, ""))
@@ -201,9 +182,9 @@ def test_a_runner_killed_in_the_middle_of_an_apply_loses_nothing(
     completed = [event["address"] for event in log if event.get("status") == "completed"]
     assert completed == ["terraform_data.first", "terraform_data.second"]
     assert (log[-1]["type"], log[-1]["changes"]["add"]) == ("result", 2)
-    assert states(cli)[dead] == "failed"
-    assert files_of(dead) == KEPT
-    assert SECRET not in everything_in(scenes.state_directory())
+    assert scenes.states(cli)[dead] == "failed"
+    assert scenes.files_of(dead) == scenes.KEPT
+    assert SECRET not in scenes.everything_in(scenes.state_directory())
 
 
 @pytest.mark.real_engine
@@ -212,7 +193,7 @@ def test_a_daemon_left_with_the_lock_by_a_dead_runs_engine_is_ended(
 ) -> None:
     first = cli.start("provision", with_daemon, "--yes", "--json", "--engine", real_engine)
     scenes.wait_for_file(with_daemon / "started")
-    kill(first)
+    scenes.kill(first)
     with daemon_of(with_daemon) as daemon:
         (with_daemon / "go").touch()
         ended = cli("provision", with_daemon, "--yes", "--json", "--engine", real_engine)
@@ -265,100 +246,6 @@ resource "terraform_data" "r{number}" {{
     assert ended.result["changes"]["replace"] == 4
     assert scenes.resources(state) == {f"terraform_data.r{number}": "complete" for number in range(4)}
     assert not (package / GENERATED_OVERRIDE).exists()
-    assert "running" not in states(cli).values()
-    assert SECRET not in everything_in(scenes.state_directory())
+    assert "running" not in scenes.states(cli).values()
+    assert SECRET not in scenes.everything_in(scenes.state_directory())
     assert scenes.held_locks() == []
-
-
-def test_release_refuses_a_run_at_work_and_ends_it_gracefully_by_force(
-    cli: CommandLine, fake_engine: FakeEngine, make_package: MakePackage
-) -> None:
-    fake_engine.plays(
-        {"apply": [scenes.applying("null_resource.a"), {"touch": "started"}, {"wait_for_file": "never"}]}
-    )
-    package = make_package(scenes.NOTHING)
-    running = cli.start("provision", package, "--yes", "--json", "--engine", fake_engine.path)
-    scenes.wait_for_file(package / "started")
-    refused = cli("lock", "release", package)
-    assert (refused.exit_code, "is at work" in refused.stderr) == (4, True)
-    assert running.process.poll() is None
-    assert fake_engine.records("signal") == []
-
-    released = cli("lock", "release", package, "--force")
-    ended = running.finish(10)
-
-    assert released.exit_code == 0, released.stderr
-    assert (ended.exit_code, ended.result["status"]) == (130, "cancelled")
-    assert [found["signal"] for found in fake_engine.records("signal")] == ["SIGINT"]
-    assert scenes.held_locks() == []
-
-
-@pytest.mark.real_engine
-def test_release_refuses_the_living_engine_of_a_dead_run_and_ends_it_gracefully_by_force(
-    cli: CommandLine, real_engine: str, make_package: MakePackage
-) -> None:
-    package = make_package(scenes.GATED)
-    running = cli.start("provision", package, "--yes", "--json", "--engine", real_engine)
-    scenes.wait_for_file(package / "started")
-    engine = ProcessIdentity(scenes.engine_pid(running), "")
-    dead = kill(running)
-    refused = cli("lock", "release", package)
-    assert (refused.exit_code, f"its engine, pid {engine.pid}" in refused.stderr) == (4, True)
-    assert is_alive(engine)
-
-    released = cli("lock", "release", package, "--force")
-
-    assert released.exit_code == 0, released.stderr
-    assert not is_alive(engine)
-    assert scenes.held_locks() == []
-    assert scenes.resources(package / "terraform.tfstate") == {
-        "terraform_data.first": "complete",
-        "terraform_data.second": "tainted",
-    }
-    assert states(cli)[dead] == "failed"
-    assert files_of(dead) == KEPT
-    (package / "go").touch()
-    after = cli("provision", package, "--yes", "--json", "--no-wait", "--engine", real_engine)
-    assert after.result["success"], after.stdout
-
-
-def test_release_frees_what_a_daemon_holds_after_runner_and_engine_are_gone(
-    cli: CommandLine, fake_engine: FakeEngine, make_package: MakePackage
-) -> None:
-    fake_engine.plays(
-        {
-            "apply": [
-                {"spawn_daemon": 120, "setsid": True},
-                {"touch": "started"},
-                {"wait_for_file": "go"},
-                scenes.applying("null_resource.late", "apply_complete"),
-                *scenes.applied(add=1),
-            ]
-        }
-    )
-    package = make_package(scenes.NOTHING)
-    running = cli.start("provision", package, "--yes", "--json", "--engine", fake_engine.path)
-    scenes.wait_for_file(package / "started")
-    engine = scenes.engine_pid(running)
-    dead = kill(running)
-    (package / "go").touch()
-    scenes.wait_until_gone(engine)
-    daemon = ProcessIdentity(fake_engine.wait_for_record("daemon")["daemon_pid"], "")
-    assert is_alive(daemon)
-    assert len(scenes.held_locks()) == 2
-
-    released = cli("lock", "release", package)
-
-    assert released.exit_code == 0, released.stderr
-    assert f"what the dead run `{dead}` had left behind was ended" in released.stdout
-    assert not is_alive(daemon)
-    assert scenes.held_locks() == []
-    assert states(cli)[dead] == "failed"
-    assert scenes.log_events(cli, dead)[-1]["changes"]["add"] == 1
-    assert cli("provision", package, "--yes", "--no-wait", "--engine", fake_engine.path).exit_code == 0
-
-
-def everything_in(directory: Path) -> str:
-    """All text below a directory."""
-    files = [file for file in directory.rglob("*") if file.is_file()]
-    return "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import pytest
 
-from hereya_tf import history
 from tests.command_line import CommandLine, Result
 from tests.conftest import MakePackage
 from tests.engine import scenes
@@ -172,7 +171,7 @@ def test_private_files_are_private_while_the_run_lasts_and_gone_afterwards(
     # `ps` shows arguments to everyone.
     assert leaks({"argv": argv}, ways.secrets) == []
     assert ended.result["success"]
-    assert {entry.name for entry in directory.iterdir()} == {history.RECORD, history.EVENTS}
+    assert {entry.name for entry in directory.iterdir()} == scenes.KEPT
 
 
 def test_the_password_in_a_modules_address_is_not_in_the_error(

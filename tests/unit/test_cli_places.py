@@ -8,7 +8,7 @@ import platformdirs
 import pytest
 
 from hereya_tf.cli.places import find_places
-from hereya_tf.run import Places
+from hereya_tf.places import Places
 from tests.command_line import CommandLine, Result, environment
 
 

@@ -3,7 +3,8 @@ from urllib.parse import quote
 
 import pytest
 
-from hereya_tf.redact import MASK, Redactor, credential_values, looks_like_credential_name
+from hereya_tf.credential_shapes import credential_values, looks_like_credential_name
+from hereya_tf.redact import MASK, Redactor
 
 pytestmark = pytest.mark.behaviour("F7")
 

@@ -127,7 +127,11 @@ def test_an_engine_asked_for_by_name_must_be_on_path(chooser: Chooser) -> None:
         5,
         ("install Terraform", pypi, path),
     )
-    assert refusal(tofu) == ("`--engine` asks for `tofu`, which is not on PATH", 5, ("install OpenTofu", path))
+    assert refusal(tofu) == (
+        "`--engine` asks for `tofu`, which is not on PATH",
+        5,
+        ("install OpenTofu", path),
+    )
 
 
 def test_the_real_binary_beside_a_wrapper_script_is_taken(chooser: Chooser) -> None:

@@ -15,9 +15,9 @@ import pytest
 from hereya_tf import history, locks
 from hereya_tf.errors import Busy
 from hereya_tf.lock_records import EngineProcess, Holder
+from hereya_tf.places import Places
 from hereya_tf.processes import ProcessIdentity, identify, is_alive
 from hereya_tf.release import release_lock
-from hereya_tf.run import Places
 from tests.command_line import environment
 
 pytestmark = [

@@ -18,8 +18,9 @@ from hereya_tf.given import Given, Source
 from hereya_tf.interrupt import Interrupt, Reason
 from hereya_tf.journal import Sink
 from hereya_tf.package import GENERATED_OVERRIDE
+from hereya_tf.places import Places
 from hereya_tf.preparation import RunRequest
-from hereya_tf.run import Places, Run
+from hereya_tf.run import Run
 from hereya_tf.workspace import BackendKind, GeneratedBackend, override_text
 from tests.conftest import MakePackage
 
