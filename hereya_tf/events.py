@@ -4,6 +4,7 @@ Named tuples, not dataclasses: they cost 0.09 ms each to define against 0.59 ms,
 loaded before the engine can be started.
 """
 
+import functools
 import json
 import time
 from collections.abc import Mapping
@@ -305,15 +306,16 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 
 def record_of(event: Event, *, sequence: int, seconds: float, run: str) -> dict[str, Any]:
     """The event as the JSON object of the contract; `seconds` is the wall clock (since 1970)."""
+    kind: Any = type(event)
     record: dict[str, Any] = {
         "v": FORMAT_VERSION,
         "seq": sequence,
         "ts": timestamp(seconds),
         "run": run,
-        "type": EVENT_TYPES[type(event)],
+        "type": EVENT_TYPES[kind],
     }
-    for name, value in zip(event._fields, event, strict=True):
-        record[name.rstrip("_")] = _plain(value) if isinstance(value, tuple) else value
+    for name, value in zip(_keys(kind), event, strict=True):
+        record[name] = _plain(value) if isinstance(value, tuple) else value
     return record
 
 
@@ -328,12 +330,24 @@ def encode(record: Mapping[str, Any]) -> str:
 def timestamp(seconds: float) -> str:
     """RFC 3339 in UTC with milliseconds."""
     whole, fraction = divmod(seconds, 1)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{int(fraction * 1000):03d}Z"
+    return f"{_second(int(whole))}.{int(fraction * 1000):03d}Z"
+
+
+@functools.lru_cache(maxsize=1)
+def _second(seconds: int) -> str:
+    """A busy engine says hundreds of things in one second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+@functools.lru_cache(maxsize=64)
+def _keys(kind: Any) -> tuple[str, ...]:
+    """The JSON names of a type's fields: `class_` is `class`."""
+    return tuple(name.rstrip("_") for name in kind._fields)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         if hasattr(value, "_fields"):
-            return {name.rstrip("_"): _plain(item) for name, item in zip(value._fields, value, strict=True)}
+            return {name: _plain(item) for name, item in zip(_keys(type(value)), value, strict=True)}
         return [_plain(item) for item in value]
     return value

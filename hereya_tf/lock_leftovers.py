@@ -20,7 +20,7 @@ from hereya_tf.processes import (
 
 # A record is believed when two looks, this many seconds apart, find the same.
 _SECOND_LOOK = 0.3
-_GRACE = 2.0
+_GRACE = 2.0  # seconds
 
 
 class Leftovers:

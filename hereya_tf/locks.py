@@ -43,6 +43,7 @@ __all__ = [
     "inspect",
 ]
 
+# Seconds, but for the number of tries.
 _POLL_WHEN_NEXT = 0.02
 _POLL = 0.04
 _SETTLE_TRIES = 1000

@@ -146,9 +146,7 @@ class Performance:
     def _initialise(self) -> None:
         memory = self._memory()
         memory.forget()
-        engine = self._context.binary
-        json = quirks.supports_init_json(engine.engine, engine.version)
-        arguments = self._init_arguments(json=json)
+        arguments = self._init_arguments()
         context = self._context if self._doubtful_workspace is None else self._in_workspace("default")
         try:
             self._run(Step.INIT, arguments, context=context)
@@ -159,13 +157,13 @@ class Performance:
             self._run(Step.INIT, arguments, context=self._in_workspace("default"))
         memory.keep(self._fingerprint())
 
-    def _init_arguments(self, *, json: bool) -> tuple[str, ...]:
+    def _init_arguments(self) -> tuple[str, ...]:
         plan = self._plan
         engine = self._context.binary
         wants_variables = quirks.takes_variables_at_init(engine.engine, engine.version)
         return commands.init_arguments(
             plan.options,
-            json=json,
+            json=quirks.supports_init_json(engine.engine, engine.version),
             backend_files=plan.backend_files,
             variable_files=plan.variable_files if wants_variables else (),
             # A generated backend says itself where the state is; nothing is ever to be copied into it.

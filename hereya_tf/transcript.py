@@ -98,11 +98,11 @@ class Transcript:
                 self._journal.emit(events.LogEvent(stream, label + line))
 
 
-def read_text(file: BinaryIO) -> str:
-    """The text of a raw output file, or what a failure shows of it."""
-    begin = offset = max(0, os.fstat(file.fileno()).st_size - KEPT_BYTES)
+def read_text(file: BinaryIO, *, kept_bytes: int = KEPT_BYTES) -> str:
+    """The text of a raw output file; of a longer one the lines in its last `kept_bytes`."""
+    begin = offset = max(0, os.fstat(file.fileno()).st_size - kept_bytes)
     data = bytearray()
-    while chunk := os.pread(file.fileno(), KEPT_BYTES, offset):
+    while chunk := os.pread(file.fileno(), kept_bytes, offset):
         data += chunk
         offset += len(chunk)
     text = data.decode("utf-8", "replace")

@@ -13,7 +13,7 @@ from hereya_tf.engine import EngineName, Version
 from hereya_tf.errors import EngineUnavailable, EngineUnsupported
 from hereya_tf.private import make_private_directory, nameless_file, write_private
 
-VERSION_TIMEOUT = 10.0
+VERSION_TIMEOUT = 10.0  # seconds
 # Terraform 0.15.3 was the first with `apply -json`; every OpenTofu has it.
 OLDEST_TERRAFORM = Version(0, 15, 3)
 
@@ -34,11 +34,17 @@ class Identity(NamedTuple):
     version: Version
 
 
-def ask_version(argv: Sequence[str], environment: Mapping[str, str], directory: Path) -> str:
+def ask_version(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    directory: Path,
+    *,
+    limit_seconds: float = VERSION_TIMEOUT,
+) -> str:
     """All that `argv` prints, stdout and stderr, as text with U+FFFD for broken UTF-8.
 
-    Raises OSError when it cannot be started, TimeoutError when it has not ended after 10 s (its process
-    group is killed then).
+    Raises OSError when it cannot be started, TimeoutError when it has not ended after `limit_seconds`
+    (its process group is killed then).
     """
     import subprocess
 
@@ -54,9 +60,9 @@ def ask_version(argv: Sequence[str], environment: Mapping[str, str], directory: 
             start_new_session=True,
         )
         try:
-            process.wait(VERSION_TIMEOUT)
+            process.wait(limit_seconds)
         except subprocess.TimeoutExpired as error:
-            raise TimeoutError(f"no answer within {VERSION_TIMEOUT:.0f} s") from error
+            raise TimeoutError(f"no answer within {limit_seconds:g} s") from error
         finally:
             if process.returncode is None:  # also when Ctrl-C ends the wait
                 with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,41 +1,31 @@
-"""What an engine of some version can do: one table, from the sources of both at their tags (pure)."""
-
-from enum import Enum
+"""What an engine of some version can do: since when, by the sources of both at their tags (pure)."""
 
 from hereya_tf.engine import EngineName, Version
 
 
-class Feature(Enum):
-    """Something that not every engine can; the value is since when, Terraform first."""
-
-    INIT_JSON = (Version(1, 9), Version(1, 7))
-    VARIABLES_AT_INIT = (Version(1, 15), Version(1, 8))
-    EXCLUDE = (None, Version(1, 9))
-    S3_LOCKFILE = (Version(1, 10), Version(1, 10))
-
-
-def supports(feature: Feature, engine: EngineName, version: Version) -> bool:
-    """Has this engine the feature in this version? A pre-release has what its release has."""
-    terraform, opentofu = feature.value
-    since = terraform if engine is EngineName.TERRAFORM else opentofu
-    return since is not None and version[:3] >= since[:3]
-
-
 def supports_init_json(engine: EngineName, version: Version) -> bool:
     """`init -json`."""
-    return supports(Feature.INIT_JSON, engine, version)
+    return _has(engine, version, terraform=Version(1, 9), opentofu=Version(1, 7))
 
 
 def takes_variables_at_init(engine: EngineName, version: Version) -> bool:
     """Variables may decide module sources (and a backend, in OpenTofu), so `init` needs their values."""
-    return supports(Feature.VARIABLES_AT_INIT, engine, version)
+    return _has(engine, version, terraform=Version(1, 15), opentofu=Version(1, 8))
 
 
 def has_exclude(engine: EngineName, version: Version) -> bool:
     """`-exclude=ADDRESS`."""
-    return supports(Feature.EXCLUDE, engine, version)
+    return _has(engine, version, terraform=None, opentofu=Version(1, 9))
 
 
 def has_s3_lockfile(engine: EngineName, version: Version) -> bool:
     """The S3 backend's own lock file, `use_lockfile`."""
-    return supports(Feature.S3_LOCKFILE, engine, version)
+    return _has(engine, version, terraform=Version(1, 10), opentofu=Version(1, 10))
+
+
+def _has(
+    engine: EngineName, version: Version, *, terraform: Version | None, opentofu: Version | None
+) -> bool:
+    """Whether the version is not older than the engine's first with it; a pre-release has what its release has."""
+    since = terraform if engine is EngineName.TERRAFORM else opentofu
+    return since is not None and version[:3] >= since[:3]

@@ -88,7 +88,7 @@ class Outlet:
 
     def _write_piece(self) -> bool:
         """Write what surely fits; returns whether any of it was taken."""
-        data = self._pending[0]
+        data = self._gathered()
         try:
             written = os.write(self._target, data[:PIECE_BYTES])
         except BlockingIOError:
@@ -101,6 +101,17 @@ class Outlet:
         if written == len(data):
             self._pending.popleft()
         return written > 0
+
+
+    def _gathered(self) -> memoryview:
+        """The first piece; short lines are joined, for each call of the system costs as much as writing it."""
+        parts: list[memoryview] = []
+        size = 0
+        while self._pending and size < PIECE_BYTES:
+            parts.append(self._pending.popleft())
+            size += len(parts[-1])
+        self._pending.appendleft(parts[0] if len(parts) == 1 else memoryview(b"".join(parts)))
+        return self._pending[0]
 
 
 class _Overflow:

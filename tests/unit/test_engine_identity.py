@@ -1,3 +1,4 @@
+import functools
 import json
 import os
 import signal
@@ -9,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from hereya_tf.engine import EngineName, Version
-from hereya_tf.engine import identity as identity_module
-from hereya_tf.engine.identity import Identity, identify, read_answer
+from hereya_tf.engine.identity import Identity, ask_version, identify, read_answer
 from hereya_tf.errors import EngineUnavailable, EngineUnsupported
 from tests.engine_choice import ENGINE_SIZE, Answers, Chooser, refusal, write_engine, write_script
 from tests.fake_engine import FakeEngine, wait_for
@@ -44,16 +44,13 @@ def test_what_the_system_cannot_run_is_refused(
     assert refusal(error) == (f"`{file}` cannot be run: {reason}", 5, hints)
 
 
-def test_a_binary_that_hangs_is_ended_with_its_children(
-    chooser: Chooser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(identity_module, "VERSION_TIMEOUT", 0.5)
+def test_a_binary_that_hangs_is_ended_with_its_children(chooser: Chooser, tmp_path: Path) -> None:
     file = write_script(tmp_path / "engine", f"/bin/sleep 300 & echo $! >{tmp_path}/child; wait")
 
     with pytest.raises(EngineUnavailable) as error:
-        chooser(str(file))
+        chooser(str(file), run_version=functools.partial(ask_version, limit_seconds=0.5))
 
-    assert str(error.value) == f"`{file} version` gave no answer within 0 s"
+    assert str(error.value) == f"`{file} version` gave no answer within 0.5 s"
     child = int((tmp_path / "child").read_text())
     wait_for(lambda: None if is_running(child) else True, 10, "the child's end")
 

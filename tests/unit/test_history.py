@@ -300,6 +300,8 @@ def test_a_run_that_ends_just_now_needs_no_waking(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(os, "kill", gone)
     request_cancel(tmp_path, run_record(process=OURSELVES))
 
+    assert (tmp_path / history.CANCEL).exists()
+
 
 def test_a_note_that_cannot_be_left_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):

@@ -49,7 +49,10 @@ def test_every_directory_that_is_made_is_private_and_no_other_is_touched(tmp_pat
 
 
 def test_a_directory_that_is_there_is_enough(tmp_path: Path) -> None:
-    make_private_directory(tmp_path)
+    (tmp_path / "theirs").mkdir(mode=0o755)
+    make_private_directory(tmp_path / "theirs")
+
+    assert mode(tmp_path / "theirs") == 0o755
 
 
 @pytest.mark.parametrize("inside", ["", "child", "child/grandchild"])

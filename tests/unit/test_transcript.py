@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hereya_tf import transcript as transcript_module
 from hereya_tf.commands import Step
 from hereya_tf.journal import Journal, Sink
 from hereya_tf.redact import MASK, Redactor
@@ -323,13 +322,12 @@ def test_a_failure_shows_all_that_was_written(tmp_path: Path) -> None:
         assert read_text(file) == "caf\ufffd\n\n last"
 
 
-def test_of_very_much_it_shows_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript_module, "KEPT_BYTES", 30)
+def test_of_very_much_it_shows_the_end(tmp_path: Path) -> None:
     path = tmp_path / "stdout"
     path.write_bytes(b"".join(b"line %d\n" % number for number in range(10)))
 
     with path.open("rb") as file:
-        assert read_text(file) == "[the beginning is in the run's log only]\n" + "".join(
+        assert read_text(file, kept_bytes=30) == "[the beginning is in the run's log only]\n" + "".join(
             f"line {number}\n" for number in range(6, 10)
         )
 
