@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hereya_tf import events, history, messages, outcome
+from hereya_tf import events, history, outcome
 from hereya_tf.commands import Step
 from hereya_tf.diagnosis import diagnose
 from hereya_tf.errors import FailureClass
 from hereya_tf.failure_hints import HINTS
 from hereya_tf.journal import Journal, Sink
-from hereya_tf.message_types import Phase, PlannedChange, ResourceHook
+from hereya_tf.message_types import Phase, PlannedChange, ResourceHook, render_diagnostic
 from hereya_tf.narration import diagnostic_event
 from hereya_tf.private import write_private
 from hereya_tf.redact import Redactor
@@ -128,7 +128,7 @@ def _replay(
     stderr = _take_in(directory / f"{name}.stderr", transcript.stderr)
     transcript.finish()
     summary = transcript.summary
-    rendered = "\n".join(messages.render_diagnostic(error) for error in summary.errors)
+    rendered = "\n".join(render_diagnostic(error) for error in summary.errors)
     assert result.failure is not None
     state = _state(directory, Path(record.package), summary, engine)
     return result._replace(

@@ -101,6 +101,21 @@ def _identity(fields: Any) -> ProcessIdentity:
     return ProcessIdentity(pid, started)
 
 
+def owner_line(run: str, process: ProcessIdentity) -> str:
+    """One line that says which run something belongs to, wherever its state directory is."""
+    return json.dumps({"run": run, "host": host_name(), "process": process._asdict()})
+
+
+def living_owner(line: str) -> str | None:
+    """The run that an `owner_line` names, if it is at work on this host; None for anything else."""
+    try:
+        fields = json.loads(line)
+        lives = fields["host"] == host_name() and is_alive(_identity(fields["process"]))
+        return str(fields["run"]) if lives else None
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
+
+
 def list_runs(runs: Path) -> tuple[RunRecord, ...]:
     """All runs with a readable record, oldest first."""
     try:

@@ -26,40 +26,8 @@ from hereya_tf.message_types import (
     Snippet,
     StateLock,
     Version,
-    render,
-    render_diagnostic,
 )
-from hereya_tf.outputs import MISSING, Output, output_text, read_document, read_output_values
-
-__all__ = [
-    "MISSING",
-    "ChangeSummary",
-    "Diagnostic",
-    "Drift",
-    "EmergencyState",
-    "Log",
-    "Message",
-    "Output",
-    "Outputs",
-    "Phase",
-    "PlainLine",
-    "PlannedChange",
-    "ProvisionerHook",
-    "ProvisionerOutput",
-    "Range",
-    "ResourceHook",
-    "Snippet",
-    "StateLock",
-    "Version",
-    "output_text",
-    "parse",
-    "raw",
-    "read_document",
-    "read_output_values",
-    "render",
-    "render_diagnostic",
-]
-
+from hereya_tf.outputs import read_output_values
 
 _decode = json.JSONDecoder(parse_constant=exact.refuse_constant).raw_decode
 

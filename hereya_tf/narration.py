@@ -1,8 +1,18 @@
 """What an engine's message is to our front ends (pure)."""
 
-from hereya_tf import events, messages
+from hereya_tf import events
 from hereya_tf.diagnosis import diagnose
-from hereya_tf.messages import Message
+from hereya_tf.message_types import (
+    Diagnostic,
+    Drift,
+    EmergencyState,
+    Message,
+    PlannedChange,
+    ProvisionerHook,
+    ResourceHook,
+    Version,
+    render,
+)
 
 # Plan and refresh end with an action that changes nothing; it is not worth an event.
 _NO_CHANGE = frozenset(("noop", "read"))
@@ -11,26 +21,26 @@ _NO_CHANGE = frozenset(("noop", "read"))
 def event_of(message: Message, engine: str) -> events.Event | None:
     """The event for a message; None for what people and programs need not be told."""
     match message:
-        case messages.Diagnostic():
+        case Diagnostic():
             return diagnostic_event(message, engine)
-        case messages.ResourceHook():
+        case ResourceHook():
             return events.ResourceEvent(
                 message.address, message.action, message.phase, message.seconds, message.id
             )
-        case messages.PlannedChange():
+        case PlannedChange():
             if message.action in _NO_CHANGE:
                 return None
             return events.ChangeEvent(message.address, message.action, message.reason)
-        case messages.Version() | messages.ProvisionerHook() | messages.Drift():
+        case Version() | ProvisionerHook() | Drift():
             return None
-        case messages.EmergencyState():
+        case EmergencyState():
             return events.LogEvent("stdout", "Emergency state dump")
         case _:
-            text = messages.render(message)
+            text = render(message)
             return events.LogEvent("stdout", text) if text else None
 
 
-def diagnostic_event(diagnostic: messages.Diagnostic, engine: str) -> events.DiagnosticEvent:
+def diagnostic_event(diagnostic: Diagnostic, engine: str) -> events.DiagnosticEvent:
     """A diagnostic as an event; errors carry the failure class they would mean on their own."""
     failure_class = None
     if diagnostic.severity == "error":

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hereya_tf import commands, events, initialisation, messages, outcome
+from hereya_tf import commands, events, initialisation, outcome
 from hereya_tf.commands import EngineOptions, Step
 from hereya_tf.engine import quirks
-from hereya_tf.errors import Cancelled, FailureClass, ShellCommandError
+from hereya_tf.errors import Busy, Cancelled, FailureClass, ShellCommandError
 from hereya_tf.events import Operation, Question
-from hereya_tf.messages import Output
+from hereya_tf.outputs import MISSING, Output, read_document, read_output_values
 from hereya_tf.steps import Context, StepOutcome, run_step
-from hereya_tf.workspace import Workspace, override_text, unknown_workspace
+from hereya_tf.workspace import Workspace, is_backend_in_place, override_text, unknown_workspace
 
 
 class Plan(NamedTuple):
@@ -103,6 +103,7 @@ class Performance:
         self, step: Step, arguments: tuple[str, ...], *, streams: bool = True, context: Context | None = None
     ) -> StepOutcome:
         self._context.interrupt.check()
+        self._check_backend()
         attempt = self._attempts[step] = self._attempts.get(step, 0) + 1
         outcome = run_step(context or self._context, step, arguments, attempt=attempt, streams=streams)
         self.seconds[step] = self.seconds.get(step, 0.0) + outcome.exit.seconds
@@ -116,10 +117,22 @@ class Performance:
         self._context.interrupt.check()
         raise outcome.error()
 
+    def _check_backend(self) -> None:
+        """Refuse a step without the backend that it was prepared for: it would take another state for its own.
+
+        Runs that keep their locks elsewhere are not kept out by ours.
+        """
+        package = self._context.package
+        if not is_backend_in_place(package, self._plan.workspace.backend):
+            raise Busy(
+                f"somebody else has changed the generated backend in `{package}` while this run was at work",
+                "use one HEREYA_TF_STATE_DIR for all runs of a package, and run it again",
+            )
+
     def _read_outputs(self) -> Mapping[str, Output]:
         outcome = self._run(Step.OUTPUT, commands.output_arguments(), streams=False)
         try:
-            outputs = messages.read_output_values(messages.read_document(outcome.document))
+            outputs = read_output_values(read_document(outcome.document))
         except ValueError as error:
             self.failed = outcome
             raise ShellCommandError(
@@ -131,7 +144,7 @@ class Performance:
                 failure_class=FailureClass.ENGINE_ERROR,
             ) from error
         for output in outputs.values():
-            if output.sensitive and output.value is not messages.MISSING:
+            if output.sensitive and output.value is not MISSING:
                 self._context.journal.redactor.add(output.value)
         return outputs
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from hereya_tf.diagnosis import lock_holder
 from hereya_tf.errors import Cancelled, FailureClass, HereyaError
 from hereya_tf.events import StateInfo
-from hereya_tf.messages import MISSING, Diagnostic, Output
-from hereya_tf.outputs import output_text
+from hereya_tf.message_types import Diagnostic
+from hereya_tf.outputs import MISSING, Output, output_text
 from hereya_tf.redact import Redactor
 
 

@@ -1,6 +1,7 @@
 """One run, from the request to the result: prepare, lock, act, tell."""
 
 import contextlib
+import dataclasses
 import functools
 import os
 import time
@@ -11,7 +12,7 @@ from hereya_tf import __version__, events, history, locks
 from hereya_tf.adoption import adopt_left_over
 from hereya_tf.commands import Step
 from hereya_tf.ending import Ended, Facts, conclude
-from hereya_tf.errors import HereyaError, own_fault
+from hereya_tf.errors import Busy, HereyaError, own_fault
 from hereya_tf.events import Question
 from hereya_tf.interrupt import Interrupt, Reason
 from hereya_tf.journal import Journal, Sink
@@ -24,7 +25,7 @@ from hereya_tf.processes import ProcessIdentity, identify_ourselves
 from hereya_tf.redact import Redactor
 from hereya_tf.rundirectory import RunDirectory
 from hereya_tf.steps import Context
-from hereya_tf.workspace import Workspace, remove_override, write_override
+from hereya_tf.workspace import Workspace, override_owner, remove_override, write_override
 
 
 class _Timer:
@@ -57,6 +58,8 @@ class Run:
         ask: Callable[[Question, Callable[..., None]], bool] | None,
     ) -> None:
         self._request = request
+        # Once and for all: a link to the current release may be turned while a run waits or works.
+        self._package = Path(os.path.realpath(request.package))
         self._environment = environment
         self._places = places
         self._interrupt = interrupt
@@ -111,7 +114,8 @@ class Run:
             )
         )
         with self._timer.part("engine"):
-            self._prepared = prepare(self._request, self._environment, self._places.cache, self._redactor)
+            request = dataclasses.replace(self._request, package=self._package)
+            self._prepared = prepare(request, self._environment, self._places.cache, self._redactor)
         for warning in self._prepared.warnings:
             self._warn(warning)
         binary = self._prepared.binary
@@ -137,7 +141,7 @@ class Run:
             plan = prepare_plan(self._request, prepared, self._directory, self._places.cache, self._asker())
             context = Context(
                 binary=prepared.binary,
-                package=self._request.package,
+                package=self._package,
                 environment=prepared.environment,
                 interrupt=self._interrupt,
                 grace=self._request.grace,
@@ -160,7 +164,7 @@ class Run:
     def _locked(self, workspace: Workspace) -> Iterator[tuple[locks.Lock, ...]]:
         """The package directory's lock, then the workspace's: always in this order."""
         keys = (
-            locks.LockKey(locks.LockKind.PACKAGE, str(self._request.package.resolve())),
+            locks.LockKey(locks.LockKind.PACKAGE, str(self._package)),
             locks.LockKey(locks.LockKind.WORKSPACE, workspace.key),
         )
         deadline = None if self._request.wait is None else time.monotonic() + self._request.wait
@@ -188,16 +192,21 @@ class Run:
     @contextlib.contextmanager
     def _backend_in_place(self, workspace: Workspace) -> Iterator[None]:
         """The generated backend lives until the last engine command is over, however that ends."""
-        if remove_override(self._request.package):
+        if owner := history.living_owner(override_owner(self._package)):
+            raise Busy(
+                f"run `{owner}` is at work in `{self._package}`, and keeps its locks in another place",
+                "use one HEREYA_TF_STATE_DIR for all runs of a package, or wait until that run has ended",
+            )
+        if remove_override(self._package):
             self._warn("a generated backend that a killed run had left in the package was removed")
         if workspace.backend is None:
             yield
             return
-        write_override(self._request.package, workspace.backend)
+        write_override(self._package, workspace.backend, owner=history.owner_line(self.id, identify_ourselves()))
         try:
             yield
         finally:
-            remove_override(self._request.package)
+            remove_override(self._package)
 
     def _engine_started(
         self, held: tuple[locks.Lock, ...], step: Step, attempt: int, process: ProcessIdentity | None

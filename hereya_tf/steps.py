@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hereya_tf import events, messages
+from hereya_tf import events
 from hereya_tf.commands import Step
 from hereya_tf.diagnosis import Diagnosis, diagnose
 from hereya_tf.engine import Binary
 from hereya_tf.errors import EngineUnavailable, FailureClass, ShellCommandError
 from hereya_tf.interrupt import Interrupt, Reason
 from hereya_tf.journal import Journal
+from hereya_tf.message_types import render_diagnostic
 from hereya_tf.patience import Move
 from hereya_tf.process import Command, Exit, Watcher, run_command
 from hereya_tf.processes import ProcessIdentity
@@ -170,7 +171,7 @@ def _explained(context: Context, outcome: StepOutcome, capture: Capture, *, stre
         for error in outcome.summary.errors
     )
     stderr = redactor.text(read_text(capture.stderr))
-    rendered = "\n".join(messages.render_diagnostic(error) for error in outcome.summary.errors)
+    rendered = "\n".join(render_diagnostic(error) for error in outcome.summary.errors)
     diagnosis = diagnose(
         errors,
         exit_code=outcome.exit.code,
@@ -197,7 +198,10 @@ def _agrees(step: Step, exit_: Exit, summary: Summary, *, streams: bool) -> bool
     """Success is exit code and stream agreeing."""
     if exit_.code is None or not streams:
         return exit_.code == 0
+    # A full disk may have cut the stream off, and COMP_LINE makes any command do nothing, with code 0.
     if step in (Step.APPLY, Step.DESTROY):
-        # A full disk may have cut the stream off, and COMP_LINE makes any command do nothing, with code 0.
         return succeeded(exit_.code, summary) and summary.final is not None
+    if step is Step.PLAN:
+        # What nobody has been shown cannot have been approved.
+        return succeeded(exit_.code, summary) and summary.plan is not None
     return succeeded(exit_.code, summary)

@@ -7,6 +7,7 @@ from typing import BinaryIO
 from hereya_tf import events, messages
 from hereya_tf.commands import Step
 from hereya_tf.journal import Journal
+from hereya_tf.message_types import PlainLine, ProvisionerOutput, render
 from hereya_tf.narration import event_of
 from hereya_tf.redact import StreamRedactor
 from hereya_tf.summary import Summary
@@ -73,9 +74,9 @@ class Transcript:
         message = messages.parse(line)
         new = self.summary.add(message, now)
         match message:
-            case messages.PlainLine():
+            case PlainLine():
                 self._plain(("stdout", ""), line + "\n")
-            case messages.ProvisionerOutput():
+            case ProvisionerOutput():
                 label = f"{message.address} ({message.provisioner}): "
                 self._plain(("provisioner", label), message.text + "\n")
                 return
@@ -112,7 +113,7 @@ def read_text(file: BinaryIO, *, kept_bytes: int = KEPT_BYTES) -> str:
 def render_messages(text: str) -> str:
     """What a stream of messages says, for people."""
     # Not splitlines: a message may hold U+0085 and its like.
-    rendered = (messages.render(messages.parse(line)) for line in text.split("\n"))
+    rendered = (render(messages.parse(line)) for line in text.split("\n"))
     return "".join(f"{line}\n" for line in rendered if line is not None)
 
 

@@ -1,6 +1,7 @@
 """Which state a run works on: the engine's workspace or a generated backend, and the key of its lock (I/O)."""
 
 import json
+import os
 import re
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -9,9 +10,12 @@ from typing import NamedTuple
 
 from hereya_tf.errors import BadInput, BadPackage, WorkspaceUnknown
 from hereya_tf.package import GENERATED_OVERRIDE
+from hereya_tf.reading import read_regular_file
 
 # The first line of the file that we write into a package; nothing without it is ever taken for ours.
 MARK = "# Written by hereya-tf for the time of a run; removed when the run ends."
+# The second one: who is at work with it, for runs that keep their locks in another place.
+_OWNER = "# By "
 DEFAULT_WORKSPACE = "default"
 # No capitals, for file systems that do not tell them apart; no end that looks like one of our digests.
 _SAFE_ID = re.compile(r"(?!.*-[0-9a-f]{16}$)[a-z0-9][a-z0-9._-]{0,99}")
@@ -79,6 +83,7 @@ def generate_backend(
         _check_id(identifier)
     if state is not None:
         path = state.absolute()
+        _check_unicode("--state", str(path))
         if path.is_dir():
             raise BadInput(
                 f"`--state {state}` is a directory, and a state is a file",
@@ -95,6 +100,12 @@ def generate_backend(
                 "add `--state PATH` or `--state-bucket NAME --state-region REGION`",
             )
         return None
+    for option, value in (
+        ("--state-bucket", bucket),
+        ("--state-region", region),
+        ("--state-lock-table", lock_table),
+    ):
+        _check_unicode(option, value or "")
     if not region:
         raise BadInput("a state bucket needs its region", "add `--state-region REGION`")
     if identifier is None:
@@ -147,7 +158,7 @@ def identify_workspace(
     name = wish or environment.get("TF_WORKSPACE") or _selected(package / data_directory) or DEFAULT_WORKSPACE
     _check_workspace_name(name)
     selected = name if wish else None
-    return Workspace(name, lock_key or f"{package.resolve()}#{name}", None, selected, data_directory)
+    return Workspace(name, lock_key or f"{os.path.realpath(package)}#{name}", None, selected, data_directory)
 
 
 def local_workspaces(package: Path) -> frozenset[str]:
@@ -167,13 +178,24 @@ def unknown_workspace(name: str, names: Collection[str]) -> WorkspaceUnknown:
     )
 
 
-def write_override(package: Path, backend: GeneratedBackend) -> Path:
-    """Put the generated backend into the package. Raises BadPackage where that cannot be done."""
+def write_override(package: Path, backend: GeneratedBackend, *, owner: str = "") -> Path:
+    """Put the generated backend into the package. Raises BadPackage where that cannot be done.
+
+    `owner` is one line that says whose it is.
+    """
     path = package / GENERATED_OVERRIDE
     remove_override(package)
+    text = override_text(backend)
+    if owner:
+        text = text.replace("\n", f"\n{_OWNER}{owner}\n", 1)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(override_text(backend))
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:
+                path.unlink()  # half a file would break the package for everybody
+                raise
     except FileExistsError as error:
         raise BadPackage(
             f"`{path}` is not a file of ours, and a generated backend needs its name", "rename that file"
@@ -204,9 +226,32 @@ def remove_override(package: Path) -> bool:
     return ours
 
 
+def override_owner(package: Path) -> str:
+    """The line that says whose the override file in the package is; empty when there is none."""
+    second = _override(package).partition("\n")[2].partition("\n")[0]
+    return second.removeprefix(_OWNER) if second.startswith(_OWNER) else ""
+
+
+def is_backend_in_place(package: Path, backend: GeneratedBackend | None) -> bool:
+    """Whether the package has the override file of `backend`, or none of ours where that is None."""
+    first, line_break, rest = _override(package).partition("\n")
+    if rest.startswith(_OWNER):
+        rest = rest.partition("\n")[2]
+    return first + line_break + rest == ("" if backend is None else override_text(backend))
+
+
+def _override(package: Path) -> str:
+    """The text of an override file of ours."""
+    try:
+        text = read_regular_file(package / GENERATED_OVERRIDE).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return text if text.startswith(f"{MARK}\n") else ""
+
+
 def _selected(data_directory: Path) -> str | None:
     try:
-        return (data_directory / "environment").read_text(encoding="utf-8").strip() or None
+        return read_regular_file(data_directory / "environment").decode("utf-8").strip() or None
     except (OSError, UnicodeDecodeError):
         return None
 
@@ -229,6 +274,16 @@ def _check_id(identifier: str) -> None:
             f"`--id {identifier}` cannot name a state",
             "use letters, digits, `-`, `_`, `.` and single `/` between them",
         )
+
+
+def _check_unicode(option: str, text: str) -> None:
+    """A backend's settings are a file in UTF-8; a path of the system may be anything."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(
+            f"`{option} {text}` is not UTF-8 text, as the engine's files are", "use a name that is"
+        ) from error
 
 
 def _directory_name(identifier: str) -> str:

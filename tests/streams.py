@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hereya_tf.errors import FailureClass
-from hereya_tf.messages import Message, parse
+from hereya_tf.message_types import Message
+from hereya_tf.messages import parse
 from tests.command_line import REPOSITORY
 
 DIRECTORY = REPOSITORY / "fixtures/streams"

@@ -72,7 +72,7 @@ def _states(places: Places) -> tuple[locks.LockState, ...]:
 
 def _of_package(places: Places, package: Path) -> list[locks.LockState]:
     """The package directory's lock, and what the run that holds it holds besides."""
-    path = str(package.resolve())
+    path = os.path.realpath(package)  # not resolve(): it raises for a link to itself
     stem = locks.LockKey(locks.LockKind.PACKAGE, path).stem
     states = _states(places)
     runs = {state.holder.run for state in states if state.stem == stem and state.holder is not None}

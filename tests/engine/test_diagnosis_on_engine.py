@@ -10,7 +10,9 @@ import pytest
 from hereya_tf.diagnosis import Diagnosis, diagnose, lock_holder
 from hereya_tf.engine.choose import embedded_argv, embedded_library
 from hereya_tf.errors import FailureClass
-from hereya_tf.messages import ProvisionerOutput, parse, read_document, read_output_values
+from hereya_tf.message_types import ProvisionerOutput
+from hereya_tf.messages import parse
+from hereya_tf.outputs import read_document, read_output_values
 from hereya_tf.summary import Summary, succeeded
 from tests.command_line import environment
 from tests.conftest import MakePackage

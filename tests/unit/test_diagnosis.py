@@ -13,7 +13,7 @@ from hereya_tf.diagnosis import Diagnosis, diagnose, lock_holder
 from hereya_tf.errors import FailureClass
 from hereya_tf.failure_hints import HINTS
 from hereya_tf.human_errors import read_human_errors, without_colour
-from hereya_tf.messages import Diagnostic, Range, Snippet
+from hereya_tf.message_types import Diagnostic, Range, Snippet
 from hereya_tf.summary import Summary
 from tests.streams import DIRECTORY, ENGINES, FAILURES, Recording, exit_code, recordings
 

@@ -9,16 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hereya_tf import messages
-from hereya_tf.messages import (
-    MISSING,
+from hereya_tf.message_types import (
     ChangeSummary,
     Diagnostic,
     Drift,
     EmergencyState,
     Log,
     Message,
-    Output,
     Outputs,
     Phase,
     PlainLine,
@@ -30,14 +27,11 @@ from hereya_tf.messages import (
     Snippet,
     StateLock,
     Version,
-    output_text,
-    parse,
-    raw,
-    read_document,
-    read_output_values,
     render,
     render_diagnostic,
 )
+from hereya_tf.messages import parse, raw
+from hereya_tf.outputs import MISSING, Output, output_text, read_document, read_output_values
 from tests.streams import DIRECTORY, ENGINES, Recording, recordings
 
 ALL = tuple(recordings())
@@ -577,7 +571,7 @@ def test_what_holds_no_document_is_refused(text: str, reason: str) -> None:
 def test_large_values_and_long_numbers_are_read() -> None:
     values = {"s": "x" * 300_000, "n": Decimal("1e400"), "d": Decimal("0." + "3" * 155)}
     members = (
-        f'"{name}": {{"value": {messages.output_text(v) if name != "s" else json.dumps(v)}}}'
+        f'"{name}": {{"value": {output_text(v) if name != "s" else json.dumps(v)}}}'
         for name, v in values.items()
     )
 

@@ -461,6 +461,7 @@ def test_the_users_second_wish_interrupts_again_at_once(supervision: Supervision
     end = supervision.python(
         """
 count = 0
+
 def received(number, frame):
     global count
     count += 1
@@ -475,6 +476,8 @@ sys.exit(1)
 
     assert (supervision.stdout, end.code, end.insisted) == (b"ready<1><2>", 1, True)
     assert supervision.moves == [Move.ASK, Move.INSIST]
+    # Not after the grace, which is a minute.
+    assert end.seconds < 30
 
 
 def test_killing_reaches_the_whole_group(supervision: Supervision, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,21 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hereya_tf.events import ChangeCounts
-from hereya_tf.messages import (
-    MISSING,
+from hereya_tf.message_types import (
     ChangeSummary,
     Diagnostic,
     Drift,
     EmergencyState,
     Log,
     Message,
-    Output,
     Outputs,
     Phase,
     PlannedChange,
     Range,
     ResourceHook,
 )
+from hereya_tf.outputs import MISSING, Output
 from hereya_tf.summary import DIAGNOSTICS_KEPT, InFlight, Summary, succeeded
 from tests.streams import ENGINES, FAILURES, SUCCESSES, Recording, exit_code, recordings
 
