@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from hereya_tf import events, history, outcome
 from hereya_tf.commands import Step
 from hereya_tf.diagnosis import diagnose
+from hereya_tf.engine import EngineName
 from hereya_tf.errors import FailureClass
-from hereya_tf.failure_hints import HINTS
+from hereya_tf.failure_hints import hints_of
 from hereya_tf.journal import Journal, Sink
 from hereya_tf.message_types import Phase, PlannedChange, ResourceHook, render_diagnostic
 from hereya_tf.narration import diagnostic_event
@@ -65,6 +66,8 @@ def adopt(runs: Path, run: str, warn: Callable[[str], None]) -> None:
         warn(_complete(directory, record))
     except OSError as error:
         warn(f"run `{run}` was killed, and its log cannot be completed: {error.strerror}")
+    except Exception as error:  # noqa: BLE001 - a dead run must not keep every later one from the package
+        warn(f"run `{run}` was killed, and its log cannot be completed: {type(error).__name__}: {error}")
 
 
 def _complete(directory: Path, record: history.RunRecord) -> str:
@@ -121,7 +124,7 @@ def _replay(
     directory: Path, record: history.RunRecord, open_step: _OpenStep, journal: Journal, result: events.Result
 ) -> events.Result:
     """Pass on what the open step's engine said, to the log and into the result."""
-    step, engine = open_step.step, record.engine or "terraform"
+    step, engine = open_step.step, _executable(record.engine)
     transcript = Transcript(journal, step, engine, streams=step not in (Step.OUTPUT, Step.WORKSPACE))
     name = f"{step}.{open_step.attempt}"
     _take_in(directory / f"{name}.stdout", transcript.stdout)
@@ -135,7 +138,7 @@ def _replay(
         reason=_story(record.id, step, summary, state),
         changes=summary.done if step in _ACTING else result.changes,
         failure=result.failure._replace(
-            hint="\n".join(HINTS[FailureClass.STATE_NOT_SAVED])
+            hint="\n".join(hints_of(FailureClass.STATE_NOT_SAVED, engine))
             if state.saved is False
             else result.failure.hint,
             diagnostics=tuple(diagnostic_event(error, engine) for error in summary.errors),
@@ -226,3 +229,9 @@ def _secrets(directory: Path) -> list[str]:
     except (OSError, ValueError, RecursionError):
         return []
     return [secret for secret in secrets if isinstance(secret, str)] if isinstance(secrets, list) else []
+
+
+def _executable(engine: str | None) -> str:
+    return (
+        EngineName.OPENTOFU.executable if engine == EngineName.OPENTOFU else EngineName.TERRAFORM.executable
+    )

@@ -74,7 +74,7 @@ def diagnose(
     return Diagnosis(
         chosen.failure_class,
         chosen.sentence + more,
-        _hints(chosen.failure_class, causes, text),
+        tuple(hint.replace("ENGINE", engine_name) for hint in _hints(chosen.failure_class, causes, text)),
         any(finding.needs_init for finding in findings),
         _is_transient(chosen.failure_class, text),
     )

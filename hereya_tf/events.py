@@ -191,10 +191,7 @@ class EngineInfo(NamedTuple):
 
 
 class ChangeCounts(NamedTuple):
-    """How many resources were (in `plan`: would be) added, changed, destroyed and so on.
-
-    A replaced one counts in add, in destroy and, once, in replace.
-    """
+    """How many resources were (in `plan`: would be) changed; a replaced one is in add, destroy and replace."""
 
     add: int = 0
     change: int = 0

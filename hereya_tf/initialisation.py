@@ -12,6 +12,7 @@ from hereya_tf.engine import Binary
 from hereya_tf.engine.evidence import LOCK_FILE
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.private import make_private_directory, write_private
+from hereya_tf.reading import read_regular_file
 
 _CONFIGURATION = (".tf", ".tf.json", ".tofu", ".tofu.json")
 
@@ -103,6 +104,6 @@ def _module_directories(package: Path, modules: bytes) -> Iterator[Path]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular_file(path)
     except OSError:
         return b""

@@ -27,10 +27,16 @@ def find_lock_directory(wanted: Path, warn: Callable[[str], None]) -> Path:
 def _shared_directory(wanted: Path, warn: Callable[[str], None]) -> Path:
     import tempfile
 
-    place = Path(tempfile.gettempdir()) / f"hereya-tf-locks-{os.getuid()}"
-    with contextlib.suppress(FileExistsError):
-        place.mkdir(mode=0o700)
-    status = place.lstat()
+    try:
+        place = Path(tempfile.gettempdir()) / f"hereya-tf-locks-{os.getuid()}"
+        with contextlib.suppress(FileExistsError):
+            place.mkdir(mode=0o700)
+        status = place.lstat()
+    except OSError as error:  # full, read-only, or no directory for temporary files at all
+        raise NoRoom(
+            f"locks cannot be kept in `{wanted}`, and there is no other place: {error.strerror or error}",
+            "point `HEREYA_TF_STATE_DIR` to a directory that you can write to",
+        ) from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise NoRoom(
             f"locks can be kept neither in `{wanted}` nor in `{place}`",

@@ -126,7 +126,7 @@ class Performance:
         if not is_backend_in_place(package, self._plan.workspace.backend):
             raise Busy(
                 f"somebody else has changed the generated backend in `{package}` while this run was at work",
-                "use one HEREYA_TF_STATE_DIR for all runs of a package, and run it again",
+                "use one `HEREYA_TF_STATE_DIR` for all runs of a package, and run it again",
             )
 
     def _read_outputs(self) -> Mapping[str, Output]:

@@ -16,10 +16,11 @@ from hereya_tf.events import Operation, Question
 from hereya_tf.given import Given
 from hereya_tf.operation import Plan
 from hereya_tf.package import Package, read_package
+from hereya_tf.reading import read_input_file, read_regular_file, reason
 from hereya_tf.redact import Redactor
 from hereya_tf.rundirectory import RunDirectory
 from hereya_tf.values import VariableFile
-from hereya_tf.variable_files import sensitive_values
+from hereya_tf.variable_files import sensitive_values, text_values
 from hereya_tf.workspace import (
     BackendKind,
     GeneratedBackend,
@@ -226,11 +227,9 @@ def _learn_secrets(
 ) -> None:
     """Everything that is known to be a secret before the engine says a word."""
     secrets: list[object] = [*planned.secrets, *credential_values(environment)]
-    secrets += [
-        environment.get(f"TF_VAR_{name}")
-        for name, variable in package.variables.items()
-        if variable.sensitive
-    ]
+    for name, variable in package.variables.items():
+        if variable.sensitive and (text := environment.get(f"TF_VAR_{name}")) is not None:
+            secrets += [text, *(text_values(name, text) if variable.decodes_json else ())]
     var_files = [given.path for given in request.inputs if isinstance(given, VariableFile)]
     secrets += sensitive_values(package, var_files)
     for entry in request.backend_config:
@@ -247,10 +246,11 @@ def _named_secrets(wish: str, request: RunRequest, environment: Mapping[str, str
     """The values behind `--redact NAME` (a parameter or a variable of the environment) or `@FILE` (a line each)."""
     if wish.startswith("@"):
         try:
-            return Path(wish[1:]).read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError as error:
+            # Not by open(): a named pipe that nobody writes to would hold us, deaf to every signal.
+            return read_input_file(Path(wish[1:])).decode("utf-8", "replace").splitlines()
+        except (OSError, ValueError) as error:
             raise BadInput(
-                f"`--redact {wish}` cannot be read: {error.strerror}", "give a file of one value a line"
+                f"`--redact {wish}` cannot be read: {reason(error)}", "give a file of one value a line"
             ) from error
     found: list[object] = [
         given.value for given in request.inputs if isinstance(given, Given) and given.name == wish
@@ -302,6 +302,6 @@ def _backend_files(
 
 def _content(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
+        return read_regular_file(path).decode("utf-8", "surrogateescape")
     except OSError:
         return ""

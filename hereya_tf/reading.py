@@ -14,8 +14,8 @@ PATIENCE = 60.0  # seconds
 _CHUNK = 1024 * 1024
 
 
-def read_regular_file(path: Path) -> bytes:
-    """The bytes of a regular file; raises OSError for anything else.
+def read_regular_file(path: Path, *, at_most: int = -1) -> bytes:
+    """The bytes of a regular file, only `at_most` of them if given; raises OSError for anything else.
 
     A pipe or a device where a file belongs would block for ever, so it is never opened for good.
     """
@@ -24,7 +24,7 @@ def read_regular_file(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read()
+            return file.read(at_most)
     finally:
         os.close(descriptor)
 

@@ -86,8 +86,16 @@ class Run:
         except HereyaError as caught:
             error = caught
         except Exception as caught:  # noqa: BLE001 - a fault of ours ends in a result like any other failure
-            error = _located_fault(caught, debug=bool(self._environment.get("HEREYA_TF_DEBUG")))
+            error = self._fault(caught)
         return self._end(error)
+
+    def _end(self, error: HereyaError | None) -> Ended:
+        try:
+            return self._told(error)
+        except Exception as caught:  # noqa: BLE001 - what cannot be told must not hide that the run is over
+            # What has been done stays in the log; the outputs may be what cannot be told.
+            self._performance = None
+            return self._told(self._fault(caught))
 
     def _begin(self) -> None:
         workspace = self._workspace_hint()
@@ -195,14 +203,15 @@ class Run:
         if owner := history.living_owner(override_owner(self._package)):
             raise Busy(
                 f"run `{owner}` is at work in `{self._package}`, and keeps its locks in another place",
-                "use one HEREYA_TF_STATE_DIR for all runs of a package, or wait until that run has ended",
+                "use one `HEREYA_TF_STATE_DIR` for all runs of a package, or wait until that run has ended",
             )
         if remove_override(self._package):
             self._warn("a generated backend that a killed run had left in the package was removed")
         if workspace.backend is None:
             yield
             return
-        write_override(self._package, workspace.backend, owner=history.owner_line(self.id, identify_ourselves()))
+        owner_line = history.owner_line(self.id, identify_ourselves())
+        write_override(self._package, workspace.backend, owner=owner_line)
         try:
             yield
         finally:
@@ -260,21 +269,26 @@ class Run:
         ask = self._ask
         if ask is None or self._request.approved:
             return None
-        return lambda question: ask(question, self._ask_pause)
+        # Named as it was called for: the answer to `destroy current` is `current`.
+        return lambda question: ask(question._replace(package=self._request.package), self._ask_pause)
 
     def _ask_pause(self, seconds: float, *descriptors: int) -> None:
         self._interrupt.wait(seconds, *descriptors)
         self._beat("question")
         self._interrupt.check()
 
+    def _fault(self, caught: Exception) -> HereyaError:
+        return _located_fault(caught, debug=bool(self._environment.get("HEREYA_TF_DEBUG")))
+
     def _warn(self, sentence: str) -> None:
         self._journal.emit(
             events.DiagnosticEvent("warning", None, sentence, "", None, None, None),
         )
 
-    def _end(self, error: HereyaError | None) -> Ended:
-        for warning in self._warnings:
-            self._warn(warning)
+    def _told(self, error: HereyaError | None) -> Ended:
+        """The end of the run, for the record, the log and every sink."""
+        while self._warnings:
+            self._warn(self._warnings.pop(0))
         prepared, record = self._prepared, self._record
         facts = Facts(
             operation=self._request.operation,

@@ -89,7 +89,7 @@ def run_step(
             pass_fds=context.lock_descriptors,
             interrupt=context.interrupt,
             grace=context.grace,
-            watcher=_watcher(context, step, attempt, transcript, started),
+            watcher=_watcher(context, step, attempt, transcript, started, capture),
         )
         outcome = _outcome(context, step, shlex.join(argv), transcript, exit_, capture)
         context.journal.emit(
@@ -115,7 +115,12 @@ def _cannot_start(binary: Binary, error: OSError) -> EngineUnavailable:
 
 
 def _watcher(
-    context: Context, step: Step, attempt: int, transcript: Transcript, begun: list[ProcessIdentity]
+    context: Context,
+    step: Step,
+    attempt: int,
+    transcript: Transcript,
+    begun: list[ProcessIdentity],
+    capture: Capture,
 ) -> Watcher:
     def started(process: ProcessIdentity) -> None:
         begun.append(process)
@@ -133,13 +138,19 @@ def _watcher(
         name = "SIGKILL" if move is Move.KILL else "SIGINT"
         context.journal.emit(events.Cancelling(request.reason, name, context.grace))
 
+    def mutating() -> bool:
+        if transcript.summary.mutating or context.interrupt.request is None:
+            return transcript.summary.mutating
+        # On a full disk nobody hears that something is being applied, and a second SIGINT would lose it.
+        return step in (Step.APPLY, Step.DESTROY) and capture.is_cut_off()
+
     return Watcher(
         started=started,
         stdout=transcript.stdout,
         stderr=transcript.stderr,
         heartbeat=heartbeat,
         cancelling=cancelling,
-        mutating=lambda: transcript.summary.mutating,
+        mutating=mutating,
         idle=context.journal.flush,
     )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from hereya_tf import exact
 from hereya_tf.declarations import read_literals
 from hereya_tf.package import Package
+from hereya_tf.reading import read_regular_file
 
 _LARGEST_FILE = 16 << 20  # bytes
 
@@ -21,14 +22,18 @@ def sensitive_values(package: Package, files: Sequence[Path]) -> Iterator[object
     declaring = {package.directory / package.variables[name].file for name in names}
     for file in (*files, *_automatic(package.directory), *sorted(declaring)):
         try:
-            with file.open("rb") as opened:
-                source = opened.read(_LARGEST_FILE)
+            source = read_regular_file(file, at_most=_LARGEST_FILE)
         except OSError:
             continue
         if file.name.endswith(".json"):
             yield from _json_values(source, names)
         else:
             yield from read_literals(source, names)
+
+
+def text_values(name: str, text: str) -> Iterator[object]:
+    """The values in a TF_VAR_ text for a collection or an object, which the engine reads as an expression."""
+    yield from read_literals(f"{name} = {text}\n".encode("utf-8", "surrogateescape"), frozenset((name,)))
 
 
 def _automatic(directory: Path) -> Iterator[Path]:

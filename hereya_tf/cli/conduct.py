@@ -10,6 +10,7 @@ from hereya_tf import events
 from hereya_tf.cli.files import CallersFile
 from hereya_tf.cli.places import find_places
 from hereya_tf.ending import Ended
+from hereya_tf.errors import BadInput
 from hereya_tf.interrupt import Interrupt, signals_ask
 from hereya_tf.journal import Sink
 from hereya_tf.preparation import RunRequest
@@ -30,6 +31,10 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
 
     with signals_ask(interrupt):
         log = CallersFile(options["events_file"], warn) if options["events_file"] else None
+        # Opened first, and emptied: the values of an apply would be lost, those of the last taken for its own.
+        results = CallersFile(options["result_file"], warn) if options["result_file"] else None
+        if results is not None and not results.is_open:
+            request = _refused(request, options["result_file"])
         run = Run(
             request,
             environment=environment,
@@ -39,7 +44,10 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             ask=_question(stderr),
         )
         ended = run.execute()
-        files = [*_written_files(ended, options, warn), *((log,) if log is not None else ())]
+        files = [*_reports(ended, options, warn), *(file for file in (results, log) if file is not None)]
+        if results is not None:
+            results.write(_result_line(ended.revealed))
+            results.flush()
         if not options["json_output"]:
             _print_results(ended, options, stdout, stderr)
         asked = interrupt.request
@@ -98,15 +106,23 @@ def _question(stderr: Outlet) -> Callable[..., bool]:
     return ask
 
 
-def _written_files(ended: Ended, options: dict[str, Any], warn: Callable[[str], None]) -> list[CallersFile]:
-    """The files that tell the end, written as far as they can be before anybody is waited for."""
-    wanted = [(path, _report(ended, path)) for path in options["report_file"] if not ended.result.success]
-    if options["result_file"]:
-        wanted.append((options["result_file"], _result_line(ended.revealed)))
+def _refused(request: RunRequest, path: str) -> RunRequest:
+    """The request, to be refused: its result would have no place to go."""
+    if request.refusal is not None:
+        return request
+    import dataclasses
+
+    return dataclasses.replace(
+        request, refusal=BadInput(f"`--result-file {path}` cannot be written", "give another path")
+    )
+
+
+def _reports(ended: Ended, options: dict[str, Any], warn: Callable[[str], None]) -> list[CallersFile]:
+    """The reports of a failure, written as far as they can be before anybody is waited for."""
     files = []
-    for path, text in wanted:
+    for path in options["report_file"] if not ended.result.success else ():
         file = CallersFile(path, warn)
-        file.write(text)
+        file.write(_report(ended, path))
         file.flush()
         files.append(file)
     return files

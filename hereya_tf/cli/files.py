@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hereya_tf.private import open_private
+from hereya_tf.reading import reason
 from hereya_tf.ui.outlet import Outlet
 
 
@@ -17,12 +18,14 @@ class CallersFile:
         self._path = path
         self._warn = warn
         self._outlet: Outlet | None = None
+        self.is_open = False
         try:
             self._file = open_private(Path(path), truncate=True)
         except (OSError, ValueError) as error:
-            warn(f"`{path}` cannot be written: {getattr(error, 'strerror', None) or error}")
+            warn(f"`{path}` cannot be written: {reason(error)}")
         else:
             self._outlet = Outlet(self._file.fileno())
+            self.is_open = True
 
     def write(self, text: str) -> None:
         """Take `text`; it is on its way after the next `flush`."""

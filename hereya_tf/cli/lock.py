@@ -9,11 +9,11 @@ import click
 from hereya_tf import locks
 from hereya_tf.cli.documents import json_option, print_document, print_table
 from hereya_tf.cli.groups import HelpfulGroup
-from hereya_tf.cli.options import Duration, GroupedOption
+from hereya_tf.cli.options import Duration, GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
 from hereya_tf.places import Places
 
-package_argument = click.argument("package", required=False, default=".")
+package_argument = click.argument("package", cls=NamedArgument, required=False, default=".")
 
 
 @click.group("lock", cls=HelpfulGroup)

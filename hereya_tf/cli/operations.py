@@ -9,13 +9,13 @@ import click
 from click.core import ParameterSource
 
 from hereya_tf.cli.groups import Misuse
-from hereya_tf.cli.options import RunCommand, ordered_inputs, run_options
+from hereya_tf.cli.options import NamedArgument, RunCommand, ordered_inputs, run_options
 from hereya_tf.commands import TAKES_ARGUMENTS
 from hereya_tf.events import Operation
 
 
 @click.command("provision", cls=RunCommand)
-@click.argument("package", required=False, envvar="HEREYA_TF_PACKAGE")
+@click.argument("package", cls=NamedArgument, required=False, envvar="HEREYA_TF_PACKAGE")
 @run_options(replace=True)
 @click.pass_context
 def provision(context: click.Context, /, **options: Any) -> int:
@@ -30,7 +30,7 @@ def provision(context: click.Context, /, **options: Any) -> int:
 
 
 @click.command("destroy", cls=RunCommand)
-@click.argument("package", required=False, envvar="HEREYA_TF_PACKAGE")
+@click.argument("package", cls=NamedArgument, required=False, envvar="HEREYA_TF_PACKAGE")
 @run_options(replace=False)
 @click.pass_context
 def destroy(context: click.Context, /, **options: Any) -> int:
@@ -55,9 +55,12 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
             "add `--yes` when this run may change infrastructure",
         )
     for entry in options["engine_arg"]:
-        if "=" not in entry or entry.partition("=")[0] not in TAKES_ARGUMENTS:
+        # What follows is not repeated: it may be a secret.
+        word, equals, _ = entry.partition("=")
+        if not equals or word not in TAKES_ARGUMENTS:
             raise Misuse(
-                f"`--engine-arg {entry}` is not STEP=ARG with one of {', '.join(TAKES_ARGUMENTS)} as its step",
+                f"`--engine-arg {word}{equals and '=…'}` is not STEP=ARG"
+                f" with one of {', '.join(TAKES_ARGUMENTS)} as its step",
                 "write it like `--engine-arg apply=-compact-warnings`",
             )
     for file in options["report_file"]:

@@ -1,10 +1,12 @@
 """The options of runs, each with its variable in the environment; grouped as the help shows them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from hereya_tf.cli.groups import Misuse
 from hereya_tf.durations import parse_duration
 
 _EPILOG = (
@@ -76,6 +78,24 @@ class GroupedOption(click.Option):
         self.group = group
         long = max(self.opts, key=len)
         self.envvar = "HEREYA_TF_" + long.lstrip("-").replace("-", "_").upper()
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """An empty text is refused: a variable that was not set would choose another package or state."""
+        return _not_empty(f"`{max(self.opts, key=len)}`", *super().consume_value(ctx, opts))
+
+
+class NamedArgument(click.Argument):
+    """An argument that is never an empty text."""
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """An empty text is refused, as for an option."""
+        return _not_empty(f"`{self.human_readable_name}`", *super().consume_value(ctx, opts))
+
+
+def _not_empty(name: str, value: Any, source: ParameterSource) -> tuple[Any, ParameterSource]:
+    if value == "" and source is ParameterSource.COMMANDLINE:
+        raise Misuse(f"{name} is empty", "leave it out, or check the variable that it was to come from")
+    return value, source
 
 
 def ordered_inputs(context: click.Context, names: Sequence[str]) -> list[tuple[str, str]]:

@@ -8,10 +8,10 @@ import click
 from hereya_tf import history
 from hereya_tf.cli.documents import json_option, print_document, print_table
 from hereya_tf.cli.groups import HelpfulGroup
-from hereya_tf.cli.options import GroupedOption
+from hereya_tf.cli.options import GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
 
-run_argument = click.argument("run")
+run_argument = click.argument("run", cls=NamedArgument)
 
 
 @click.group("runs", cls=HelpfulGroup)

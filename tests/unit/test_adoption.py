@@ -11,7 +11,7 @@ import pytest
 from hereya_tf import events, history
 from hereya_tf.adoption import adopt, adopt_left_over
 from hereya_tf.errors import FailureClass
-from hereya_tf.failure_hints import HINTS
+from hereya_tf.failure_hints import hints_of
 from hereya_tf.history import RunRecord, read_log, read_record
 from hereya_tf.journal import Journal, Sink
 from hereya_tf.private import make_private_directory, open_private, write_private
@@ -245,7 +245,7 @@ def test_an_emergency_state_is_kept_byte_for_byte_for_the_user_alone(killed: Kil
     assert file.stat().st_mode & 0o777 == 0o600
     result = killed.result
     assert result["failure"]["state"] == {"saved": False, "errored_state": str(file), "lock": None}
-    assert result["failure"]["hint"] == "\n".join(HINTS[FailureClass.STATE_NOT_SAVED])
+    assert result["failure"]["hint"] == "\n".join(hints_of(FailureClass.STATE_NOT_SAVED, "terraform"))
     assert killed.warnings == [
         f"{STORY} in step apply, and its engine went on to its end;"
         f" the state could not be saved, and the only complete copy is `{file}`"

@@ -149,7 +149,7 @@ def test_events_go_into_a_private_file(provision: Any, tmp_path: Path) -> None:
     assert ran.result["env"]["password"] == "hunter22"
 
 
-@pytest.mark.parametrize("option", ["--result-file", "--events-file", "--report-file"])
+@pytest.mark.parametrize("option", ["--events-file", "--report-file"])
 def test_a_file_that_cannot_be_written_costs_a_warning(provision: Any, tmp_path: Path, option: str) -> None:
     file = tmp_path / "nowhere" / "file.json"
 

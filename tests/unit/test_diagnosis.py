@@ -1,6 +1,7 @@
 """Failures get their class, a sentence that names the cause, and hints; the words are engines' own."""
 
 import itertools
+import re
 import signal
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hereya_tf import failure_rules
+from hereya_tf.cli import COMMANDS
 from hereya_tf.diagnosis import Diagnosis, diagnose, lock_holder
 from hereya_tf.errors import FailureClass
 from hereya_tf.failure_hints import HINTS
@@ -147,10 +149,12 @@ def test_init_and_another_try_are_for_those_they_can_help(recording: Recording) 
         ("directory-read-only", "make the package's directory, or the place of its state, writable"),
         (
             "http-locked",
-            "only when its process is gone for certain:"
-            " `hereya-tf tf . -- force-unlock -force 11111111-2222`",
+            "only when its process is gone for certain: `terraform force-unlock -force 11111111-2222`",
         ),
-        ("backend-changed-init", "to take the state along: `hereya-tf init --migrate-state`"),
+        (
+            "backend-changed-init",
+            "to take the state along: `terraform init -migrate-state` in the package's directory",
+        ),
     ],
 )
 def test_a_hint_is_ready_to_be_used(engine: str, case: str, hint: str) -> None:
@@ -698,3 +702,11 @@ def test_a_long_detail_is_cut_between_words() -> None:
     found = diagnosis(error("Odd", "word " * 1000))
 
     assert found.sentence == "Odd: " + " ".join(["word"] * 80) + " …"
+
+
+def test_hints_name_commands_that_there_are() -> None:
+    hints = [hint for hints in HINTS.values() for hint in hints]
+    named = [word for hint in hints for word in re.findall(r"`hereya-tf ([a-z-]+)", hint)]
+
+    assert named
+    assert set(named) <= set(COMMANDS)

@@ -1,6 +1,7 @@
 """A whole run in this process, with an engine that is only a list of answers."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -495,7 +496,9 @@ def test_a_generated_backend_lives_as_long_as_the_engine_is_used(
     seen: list[str] = []
 
     def look(_process: FakePopen) -> None:
-        seen.append(override.read_text())
+        first, owner, *rest = override.read_text().splitlines(keepends=True)
+        assert f'"pid": {os.getpid()}' in owner
+        seen.append("".join((first, *rest)))
 
     init = stage.answers("init", looking=look)
     stage.answers("output", "{}", looking=look)
