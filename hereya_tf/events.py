@@ -320,7 +320,10 @@ def encode(record: Mapping[str, Any]) -> str:
     """One line of NDJSON, without its newline."""
     try:
         return _ENCODE(record)
-    except TypeError:  # a Decimal: rare, and only exact JSON can write one
+    except (
+        TypeError,
+        RecursionError,
+    ):  # a Decimal, or deep nesting: rare, and only exact JSON can write them
         return exact.dumps(record)
 
 

@@ -32,23 +32,32 @@ def dumps(value: Any) -> str:
 
 
 def _pieces(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        yield "{"
-        for index, (key, item) in enumerate(value.items()):
-            yield ("," if index else "") + json.dumps(key, ensure_ascii=False) + ":"
-            yield from _pieces(item)
-        yield "}"
-    elif isinstance(value, list | tuple):
-        yield "["
-        for index, item in enumerate(value):
-            if index:
-                yield ","
-            yield from _pieces(item)
-        yield "]"
-    elif type(value).__name__ == "Decimal":
-        yield str(value)
-    else:
-        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
+    # No recursion: since Python 3.12 the decoder takes what is nested deeper than functions may be.
+    pending: list[tuple[bool, Any]] = [(False, value)]
+    while pending:
+        is_text, item = pending.pop()
+        if is_text:
+            yield item
+        elif isinstance(item, dict):
+            yield "{"
+            pending.append((True, "}"))
+            members = [
+                ((True, ("," if index else "") + json.dumps(key, ensure_ascii=False) + ":"), (False, member))
+                for index, (key, member) in enumerate(item.items())
+            ]
+            for key, member in reversed(members):
+                pending += (member, key)
+        elif isinstance(item, list | tuple):
+            yield "["
+            pending.append((True, "]"))
+            for index in range(len(item) - 1, -1, -1):
+                pending.append((False, item[index]))
+                if index:
+                    pending.append((True, ","))
+        elif type(item).__name__ == "Decimal":
+            yield str(item)
+        else:
+            yield json.dumps(item, ensure_ascii=False, allow_nan=False)
 
 
 def _decimal(text: str) -> "Decimal":

@@ -20,7 +20,7 @@ from hereya_tf.reading import read_input_file, read_regular_file, reason
 from hereya_tf.redact import Redactor
 from hereya_tf.rundirectory import RunDirectory
 from hereya_tf.values import VariableFile
-from hereya_tf.variable_files import sensitive_values, text_values
+from hereya_tf.variable_files import sensitive_values, text_values, variable_values
 from hereya_tf.workspace import (
     BackendKind,
     GeneratedBackend,
@@ -238,6 +238,7 @@ def _learn_secrets(
             secrets.append(text)
     for wish in request.redact:
         secrets += _named_secrets(wish, request, environment)
+    secrets += variable_values(package, var_files, frozenset(request.redact).intersection(package.variables))
     for secret in secrets:
         redactor.add(secret)
 

@@ -23,7 +23,7 @@ from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_plan
 from hereya_tf.process import HEARTBEAT_SECONDS
 from hereya_tf.processes import ProcessIdentity, identify_ourselves
 from hereya_tf.redact import Redactor
-from hereya_tf.rundirectory import RunDirectory
+from hereya_tf.rundirectory import NoRoom, RunDirectory
 from hereya_tf.steps import Context
 from hereya_tf.workspace import Workspace, override_owner, remove_override, write_override
 
@@ -181,14 +181,7 @@ class Run:
             with self._timer.part("wait"):
                 directory = find_lock_directory(self._places.locks, self._warn)
                 for key in keys:
-                    lock = locks.acquire(
-                        directory,
-                        key,
-                        self._holder(key),
-                        deadline=deadline,
-                        pause=self._pause,
-                        on_waiting=functools.partial(self._waiting, key.kind),
-                    )
+                    lock = self._acquire(directory, key, deadline)
                     stack.callback(lock.release)
                     held.append(lock)
             self._journal.emit(events.LockAcquired(round(self._timer.parts["wait"], 3)))
@@ -196,6 +189,22 @@ class Run:
             if left and self._record is not None:
                 adopt_left_over(self._places.runs, left, self._record, self._warn)
             yield tuple(held)
+
+    def _acquire(self, directory: Path, key: locks.LockKey, deadline: float | None) -> locks.Lock:
+        try:
+            return locks.acquire(
+                directory,
+                key,
+                self._holder(key),
+                deadline=deadline,
+                pause=self._pause,
+                on_waiting=functools.partial(self._waiting, key.kind),
+            )
+        except OSError as error:
+            raise NoRoom(
+                f"the lock of `{key.name}` cannot be kept in `{directory}`: {error.strerror}",
+                "see that nobody removes that directory, and that it can be written to",
+            ) from error
 
     @contextlib.contextmanager
     def _backend_in_place(self, workspace: Workspace) -> Iterator[None]:

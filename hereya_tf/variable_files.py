@@ -12,11 +12,16 @@ _LARGEST_FILE = 16 << 20  # bytes
 
 
 def sensitive_values(package: Package, files: Sequence[Path]) -> Iterator[object]:
-    """The values of sensitive variables in `files`, in the files that the engine loads by itself, and as defaults.
+    """What `variable_values` finds of variables that are declared as sensitive."""
+    names = frozenset(name for name, variable in package.variables.items() if variable.sensitive)
+    return variable_values(package, files, names)
+
+
+def variable_values(package: Package, files: Sequence[Path], names: frozenset[str]) -> Iterator[object]:
+    """The values of these declared variables in `files`, in those that the engine loads by itself, and as defaults.
 
     A file that cannot be read or makes no sense has none; the engine will say what is wrong with it.
     """
-    names = frozenset(name for name, variable in package.variables.items() if variable.sensitive)
     if not names:
         return
     declaring = {package.directory / package.variables[name].file for name in names}
@@ -33,7 +38,10 @@ def sensitive_values(package: Package, files: Sequence[Path]) -> Iterator[object
 
 def text_values(name: str, text: str) -> Iterator[object]:
     """The values in a TF_VAR_ text for a collection or an object, which the engine reads as an expression."""
-    yield from read_literals(f"{name} = {text}\n".encode("utf-8", "surrogateescape"), frozenset((name,)))
+    try:
+        yield exact.loads(text)
+    except (ValueError, RecursionError):
+        yield from read_literals(f"{name} = {text}\n".encode("utf-8", "surrogateescape"), frozenset((name,)))
 
 
 def _automatic(directory: Path) -> Iterator[Path]:

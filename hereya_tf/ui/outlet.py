@@ -102,7 +102,6 @@ class Outlet:
             self._pending.popleft()
         return written > 0
 
-
     def _gathered(self) -> memoryview:
         """The first piece; short lines are joined, for each call of the system costs as much as writing it."""
         parts: list[memoryview] = []

@@ -489,6 +489,18 @@ def test_a_log_that_cannot_be_written_is_told_and_not_raised(killed: Killed) -> 
     assert "apply.1.stdout" in killed.files
 
 
+def test_a_fault_of_ours_does_not_keep_the_next_run_from_the_package(
+    killed: Killed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed.tells(begins("apply")).says("apply", stream("apply-slow"))
+    with monkeypatch.context() as patched:
+        patched.setattr("time.time", lambda: float("nan"))
+        killed.adopted()
+
+    (warning,) = killed.warnings
+    assert warning.startswith(f"{STORY}, and its log cannot be completed: ValueError: ")
+
+
 # Whose they are
 
 

@@ -115,7 +115,7 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
         ),
         pytest.param(
             "provision --yes --engine-arg output=-x",
-            "error: `--engine-arg output=-x` is not STEP=ARG"
+            "error: `--engine-arg output=…` is not STEP=ARG"
             " with one of init, plan, apply, destroy as its step\n"
             "hint: write it like `--engine-arg apply=-compact-warnings`\n",
             id="an engine's argument for another step",

@@ -355,7 +355,7 @@ def test_a_dotenv_file_may_be_a_pipe() -> None:
 
 def test_reading_flags_imports_neither_yaml_nor_dotenv_nor_decimal() -> None:
     code = (
-        "import sys, hereya_tf.request, hereya_tf.values as v; v.parse_parameter('a:=[1]'); "
+        "import sys, hereya_tf.request, hereya_tf.values, hereya_tf.given as g; g.parse_parameter('a:=[1]'); "
         "print({'yaml', 'dotenv', 'decimal', 'difflib', 'tempfile', 'dataclasses'} & {*sys.modules})"
     )
 

@@ -21,7 +21,9 @@ from hereya_tf.history import (
     RunRecord,
     find_run,
     list_runs,
+    living_owner,
     new_run_id,
+    owner_line,
     read_log,
     read_record,
     record_json,
@@ -177,6 +179,32 @@ def test_how_a_run_is(changed: dict[str, Any], alive: bool, state: str) -> None:
     record = run_record(**changed)
 
     assert (record.is_alive, record.state) == (alive, state)
+
+
+def test_what_belongs_to_a_living_run_says_so() -> None:
+    line = owner_line("20260101T000000Z-aa", OURSELVES)
+
+    assert "\n" not in line
+    assert living_owner(line) == "20260101T000000Z-aa"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(owner_line("r", GONE), id="dead"),
+        pytest.param(
+            owner_line("r", OURSELVES).replace(json.dumps(history.host_name()), '"elsewhere"'), id="elsewhere"
+        ),
+        pytest.param("", id="empty"),
+        pytest.param("written by hand", id="prose"),
+        pytest.param("[]", id="list"),
+        pytest.param('{"run": "r", "host": "h"}', id="no-process"),
+        pytest.param(owner_line("r", OURSELVES).replace(str(OURSELVES.pid), '"x"'), id="pid-is-a-text"),
+        pytest.param("[" * 100_000, id="deep"),
+    ],
+)
+def test_what_belongs_to_no_living_run_of_this_host_is_nobodys(line: str) -> None:
+    assert living_owner(line) is None
 
 
 # Finding one
