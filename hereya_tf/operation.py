@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hereya_tf import commands, events, initialisation, outcome
-from hereya_tf.commands import EngineOptions, Step
-from hereya_tf.engine import quirks
+from hereya_tf import events
+from hereya_tf.engine import commands, initialisation, quirks
+from hereya_tf.engine.commands import EngineOptions, Step
 from hereya_tf.errors import Busy, Cancelled, FailureClass, ShellCommandError
 from hereya_tf.events import Operation, Question
-from hereya_tf.outputs import MISSING, Output, read_document, read_output_values
+from hereya_tf.runs import outcome
 from hereya_tf.steps import Context, StepOutcome, run_step
+from hereya_tf.stream.outputs import MISSING, Output, read_document, read_output_values
 from hereya_tf.workspace import Workspace, is_backend_in_place, override_text, unknown_workspace
 
 

@@ -5,22 +5,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from hereya_tf import commands, values
-from hereya_tf.commands import EngineOptions
-from hereya_tf.credential_shapes import credential_values, looks_like_credential_name
-from hereya_tf.engine import Binary, EngineName, quirks
+from hereya_tf.engine import Binary, EngineName, commands, quirks
 from hereya_tf.engine.choose import choose, expected_engine
+from hereya_tf.engine.commands import EngineOptions
 from hereya_tf.engine.evidence import check_mismatch, evidence
 from hereya_tf.errors import BadInput, EngineUnsupported, HereyaError
 from hereya_tf.events import Operation, Question
-from hereya_tf.given import Given
+from hereya_tf.inputs import values
+from hereya_tf.inputs.given import Given
+from hereya_tf.inputs.reading import read_input_file, read_regular_file, reason
+from hereya_tf.inputs.values import VariableFile
+from hereya_tf.inputs.variable_files import sensitive_values, text_values, variable_values
 from hereya_tf.operation import Plan
 from hereya_tf.package import Package, read_package
-from hereya_tf.reading import read_input_file, read_regular_file, reason
-from hereya_tf.redact import Redactor
-from hereya_tf.rundirectory import RunDirectory
-from hereya_tf.values import VariableFile
-from hereya_tf.variable_files import sensitive_values, text_values, variable_values
+from hereya_tf.redaction import Redactor
+from hereya_tf.redaction.credential_shapes import credential_values, looks_like_credential_name
+from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.workspace import (
     BackendKind,
     GeneratedBackend,

@@ -7,10 +7,10 @@ from typing import Any
 
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
-from hereya_tf.interrupt import Reason
-from hereya_tf.lock_records import LockKind
-from hereya_tf.message_types import Phase
-from hereya_tf.outcome import Status
+from hereya_tf.locks.records import LockKind
+from hereya_tf.runs.outcome import Status
+from hereya_tf.stream.message_types import Phase
+from hereya_tf.supervision.interrupt import Reason
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ENVELOPE: Mapping[str, Any] = {

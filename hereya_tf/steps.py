@@ -6,19 +6,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hereya_tf import events
-from hereya_tf.commands import Step
-from hereya_tf.diagnosis import Diagnosis, diagnose
 from hereya_tf.engine import Binary
+from hereya_tf.engine.commands import Step
 from hereya_tf.errors import EngineUnavailable, FailureClass, ShellCommandError
-from hereya_tf.interrupt import Interrupt, Reason
-from hereya_tf.journal import Journal
-from hereya_tf.message_types import render_diagnostic
-from hereya_tf.patience import Move
-from hereya_tf.process import Command, Exit, Watcher, run_command
-from hereya_tf.processes import ProcessIdentity
-from hereya_tf.rundirectory import Capture, RunDirectory
-from hereya_tf.summary import Summary, succeeded
-from hereya_tf.transcript import Transcript, read_text, render_messages
+from hereya_tf.failure.diagnosis import Diagnosis, diagnose
+from hereya_tf.runs.directory import Capture, RunDirectory
+from hereya_tf.runs.journal import Journal
+from hereya_tf.stream.message_types import EmergencyState, render_diagnostic
+from hereya_tf.stream.messages import parse
+from hereya_tf.stream.summary import Summary, succeeded
+from hereya_tf.stream.transcript import Transcript, read_text, render_messages
+from hereya_tf.supervision.interrupt import Interrupt, Reason
+from hereya_tf.supervision.patience import Move
+from hereya_tf.supervision.process import Command, Exit, Watcher, run_command
+from hereya_tf.supervision.process_table import ProcessIdentity
 
 
 class Context(NamedTuple):
@@ -99,12 +100,26 @@ def run_step(
             # While the raw output has it as well: we may be killed.
             context.directory.keep_emergency_state(outcome.summary.emergency_state)
     except OSError as error:
-        if started:
-            raise
-        raise _cannot_start(context.binary, error) from error
+        if not started:
+            raise _cannot_start(context.binary, error) from error
+        _salvage(context, capture)
+        raise
+    except BaseException:
+        _salvage(context, capture)
+        raise
     finally:
         capture.discard()
     return outcome
+
+
+def _salvage(context: Context, capture: Capture) -> None:
+    """After a fault of ours: a state that the engine could only print stands in its raw output alone."""
+    capture.stdout.seek(0)
+    for line in capture.stdout:
+        if b"Emergency state dump" in line:
+            message = parse(line.decode("utf-8", "replace").rstrip("\n"))
+            if isinstance(message, EmergencyState):
+                context.directory.keep_emergency_state(message.state)
 
 
 def _cannot_start(binary: Binary, error: OSError) -> EngineUnavailable:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hereya_tf.errors import FailureClass
-from hereya_tf.message_types import Message
-from hereya_tf.messages import parse
+from hereya_tf.stream.message_types import Message
+from hereya_tf.stream.messages import parse
 from tests.command_line import REPOSITORY
 
 DIRECTORY = REPOSITORY / "fixtures/streams"

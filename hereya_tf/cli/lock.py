@@ -51,7 +51,7 @@ def release(package: str, force: bool, grace: float, json_output: bool) -> None:
 
     A live run is asked to end as by Ctrl-C: what is in flight is finished and the state is saved.
     """
-    from hereya_tf.release import release_lock
+    from hereya_tf.lock_release import release_lock
 
     places = find_places(os.environ)
     states = [state for state in _of_package(places, Path(package)) if state.held]

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from hereya_tf.cli.groups import Misuse
 from hereya_tf.cli.options import NamedArgument, RunCommand, ordered_inputs, run_options
-from hereya_tf.commands import TAKES_ARGUMENTS
+from hereya_tf.engine.commands import TAKES_ARGUMENTS
 from hereya_tf.events import Operation
 
 

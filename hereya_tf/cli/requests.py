@@ -3,19 +3,19 @@
 from pathlib import Path
 from typing import Any
 
-from hereya_tf.commands import EngineOptions
+from hereya_tf.engine.commands import EngineOptions
 from hereya_tf.errors import BadInput, HereyaError
 from hereya_tf.events import Operation
-from hereya_tf.given import (
+from hereya_tf.inputs.given import (
     Given,
     parse_environment_entry,
     parse_parameter,
     read_environment_file,
     read_parameter_file,
 )
+from hereya_tf.inputs.request import Request, read_request
+from hereya_tf.inputs.values import VariableFile
 from hereya_tf.preparation import RunRequest
-from hereya_tf.request import Request, read_request
-from hereya_tf.values import VariableFile
 from hereya_tf.workspace import generate_backend
 
 _NOTHING_ASKED = Request(None, None, (), (), None, None, None, None, ())

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from hereya_tf import history
 from hereya_tf.cli.documents import json_option, print_document, print_table
 from hereya_tf.cli.groups import HelpfulGroup
 from hereya_tf.cli.options import GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
+from hereya_tf.runs import history
 
 run_argument = click.argument("run", cls=NamedArgument)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hereya_tf.commands import managed_environment
 from hereya_tf.engine import EngineName, Version
+from hereya_tf.engine.commands import managed_environment
 from hereya_tf.errors import EngineUnavailable, EngineUnsupported
 from hereya_tf.private import make_private_directory, nameless_file, write_private
 

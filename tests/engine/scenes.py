@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hereya_tf import history, locks
-from hereya_tf.processes import ProcessIdentity, identify, is_alive
+from hereya_tf import locks
+from hereya_tf.runs import history
+from hereya_tf.supervision.process_table import ProcessIdentity, identify, is_alive
 from tests.command_line import CommandLine, Running
 from tests.fake_engine import wait_for
 

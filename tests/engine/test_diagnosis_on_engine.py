@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import pytest
 
-from hereya_tf.diagnosis import Diagnosis, diagnose, lock_holder
 from hereya_tf.engine.choose import embedded_argv, embedded_library
 from hereya_tf.errors import FailureClass
-from hereya_tf.message_types import ProvisionerOutput
-from hereya_tf.messages import parse
-from hereya_tf.outputs import read_document, read_output_values
-from hereya_tf.summary import Summary, succeeded
+from hereya_tf.failure.diagnosis import Diagnosis, diagnose, lock_holder
+from hereya_tf.stream.message_types import ProvisionerOutput
+from hereya_tf.stream.messages import parse
+from hereya_tf.stream.outputs import read_document, read_output_values
+from hereya_tf.stream.summary import Summary, succeeded
 from tests.command_line import environment
 from tests.conftest import MakePackage
 

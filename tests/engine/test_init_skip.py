@@ -281,7 +281,7 @@ def test_init_runs_after_all_for_a_provider_that_only_the_state_needs(
 def forge_memory(hereya: Driver, package: Path, memory: Path) -> None:
     """Make the memory of the last init hold for the package as it is now."""
     from hereya_tf.engine.choose import choose
-    from hereya_tf.initialisation import fingerprint
+    from hereya_tf.engine.initialisation import fingerprint
 
     binary = choose(
         hereya.wish,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hereya_tf.processes import ProcessIdentity, is_alive
+from hereya_tf.supervision.process_table import ProcessIdentity, is_alive
 from tests.command_line import CommandLine
 from tests.conftest import MakePackage
 from tests.engine import scenes

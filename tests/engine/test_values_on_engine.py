@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from hereya_tf import exact
-from hereya_tf.given import Given, Source, parse_parameter, read_parameter_file
+from hereya_tf.inputs.given import Given, Source, parse_parameter, read_parameter_file
+from hereya_tf.inputs.values import GeneratedFile, Values, VariableFile, encode, plan_values
 from hereya_tf.package import read_package
-from hereya_tf.values import GeneratedFile, Values, VariableFile, encode, plan_values
 
 pytestmark = pytest.mark.real_engine
 

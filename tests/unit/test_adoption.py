@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from hereya_tf import events, history
-from hereya_tf.adoption import adopt, adopt_left_over
+from hereya_tf import events
 from hereya_tf.errors import FailureClass
-from hereya_tf.failure_hints import hints_of
-from hereya_tf.history import RunRecord, read_log, read_record
-from hereya_tf.journal import Journal, Sink
+from hereya_tf.failure.hints import hints_of
 from hereya_tf.private import make_private_directory, open_private, write_private
-from hereya_tf.processes import ProcessIdentity, identify
-from hereya_tf.redact import Redactor
-from hereya_tf.rundirectory import EMERGENCY_STATE, SECRETS
+from hereya_tf.redaction import Redactor
+from hereya_tf.runs import history
+from hereya_tf.runs.adoption import adopt, adopt_left_over
+from hereya_tf.runs.directory import EMERGENCY_STATE, SECRETS
+from hereya_tf.runs.history import RunRecord, read_log, read_record
+from hereya_tf.runs.journal import Journal, Sink
+from hereya_tf.supervision.process_table import ProcessIdentity, identify
 from tests.streams import DIRECTORY
 
 RUN = "20260101T000000Z-aaaaaaaa"

@@ -9,12 +9,12 @@ import pytest
 from hereya_tf.cli.operations import destroy, provision
 from hereya_tf.cli.options import ordered_inputs
 from hereya_tf.cli.requests import build_request
-from hereya_tf.commands import EngineOptions
+from hereya_tf.engine.commands import EngineOptions
 from hereya_tf.errors import BadInput
 from hereya_tf.events import Operation
-from hereya_tf.given import Given, Source
+from hereya_tf.inputs.given import Given, Source
+from hereya_tf.inputs.values import VariableFile
 from hereya_tf.preparation import RunRequest
-from hereya_tf.values import VariableFile
 from hereya_tf.workspace import BackendKind, GeneratedBackend
 
 # For each option: what is given, and the value that it comes to.

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hereya_tf import commands
-from hereya_tf.commands import EngineOptions, Step
 from hereya_tf.durations import parse_duration
+from hereya_tf.engine import commands
+from hereya_tf.engine.commands import EngineOptions, Step
 from hereya_tf.errors import CliArgsSet
 
 FILES = (Path("/runs/1/values-0.tfvars.json"), Path("/home/me/prod.tfvars"))

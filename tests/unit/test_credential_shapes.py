@@ -3,8 +3,8 @@ from urllib.parse import quote
 
 import pytest
 
-from hereya_tf.credential_shapes import credential_values, looks_like_credential_name
-from hereya_tf.redact import MASK, Redactor
+from hereya_tf.redaction import MASK, Redactor
+from hereya_tf.redaction.credential_shapes import credential_values, looks_like_credential_name
 
 pytestmark = pytest.mark.behaviour("F7")
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hereya_tf import failure_rules
 from hereya_tf.cli import COMMANDS
-from hereya_tf.diagnosis import Diagnosis, diagnose, lock_holder
 from hereya_tf.errors import FailureClass
-from hereya_tf.failure_hints import HINTS
-from hereya_tf.human_errors import read_human_errors, without_colour
-from hereya_tf.message_types import Diagnostic, Range, Snippet
-from hereya_tf.summary import Summary
+from hereya_tf.failure import rules as failure_rules
+from hereya_tf.failure.diagnosis import Diagnosis, diagnose, lock_holder
+from hereya_tf.failure.hints import HINTS
+from hereya_tf.failure.human_errors import read_human_errors, without_colour
+from hereya_tf.stream.message_types import Diagnostic, Range, Snippet
+from hereya_tf.stream.summary import Summary
 from tests.streams import DIRECTORY, ENGINES, FAILURES, Recording, exit_code, recordings
 
 FAILED = tuple(recording for recording in recordings() if recording.case in FAILURES)

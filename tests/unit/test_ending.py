@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from hereya_tf import events
-from hereya_tf.commands import EngineOptions, Step
-from hereya_tf.ending import Facts, conclude
 from hereya_tf.engine import Binary, EngineName, Version
+from hereya_tf.engine.commands import EngineOptions, Step
 from hereya_tf.errors import BadInput, Cancelled, FailureClass, HereyaError, ShellCommandError, TimedOut
 from hereya_tf.events import Operation
-from hereya_tf.interrupt import Interrupt
-from hereya_tf.journal import Journal
-from hereya_tf.message_types import Diagnostic, Phase, Range, ResourceHook, Snippet
 from hereya_tf.operation import Performance, Plan
-from hereya_tf.outputs import Output
-from hereya_tf.process import Exit
-from hereya_tf.redact import MASK, Redactor
-from hereya_tf.rundirectory import RunDirectory
+from hereya_tf.redaction import MASK, Redactor
+from hereya_tf.runs.directory import RunDirectory
+from hereya_tf.runs.ending import Facts, conclude
+from hereya_tf.runs.journal import Journal
 from hereya_tf.steps import Context, StepOutcome
-from hereya_tf.summary import Summary
+from hereya_tf.stream.message_types import Diagnostic, Phase, Range, ResourceHook, Snippet
+from hereya_tf.stream.outputs import Output
+from hereya_tf.stream.summary import Summary
+from hereya_tf.supervision.interrupt import Interrupt
+from hereya_tf.supervision.process import Exit
 from hereya_tf.workspace import Workspace
 
 TOKEN = "ghp_" + "a" * 36

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
-from hereya_tf import yaml_core
 from hereya_tf.errors import BadInput
-from hereya_tf.given import (
+from hereya_tf.inputs import yaml_core
+from hereya_tf.inputs.given import (
     Given,
     Source,
     is_identifier,
@@ -23,7 +23,7 @@ from hereya_tf.given import (
     read_environment_file,
     read_parameter_file,
 )
-from hereya_tf.yaml_core import UnusableYAMLError
+from hereya_tf.inputs.yaml_core import UnusableYAMLError
 
 
 def write(directory: Path, name: str, content: str | bytes) -> Path:
@@ -355,7 +355,8 @@ def test_a_dotenv_file_may_be_a_pipe() -> None:
 
 def test_reading_flags_imports_neither_yaml_nor_dotenv_nor_decimal() -> None:
     code = (
-        "import sys, hereya_tf.request, hereya_tf.values, hereya_tf.given as g; g.parse_parameter('a:=[1]'); "
+        "import sys, hereya_tf.inputs.request, hereya_tf.inputs.values, hereya_tf.inputs.given as given; "
+        "given.parse_parameter('a:=[1]'); "
         "print({'yaml', 'dotenv', 'decimal', 'difflib', 'tempfile', 'dataclasses'} & {*sys.modules})"
     )
 

@@ -1,5 +1,6 @@
 """Runs in odd surroundings: other state directories, links that turn, streams that are cut off."""
 
+import json
 import os
 import signal
 from collections.abc import Callable, Mapping
@@ -8,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from hereya_tf.commands import EngineOptions
+from hereya_tf.engine.commands import EngineOptions
 from hereya_tf.events import Operation
-from hereya_tf.interrupt import Interrupt
-from hereya_tf.journal import Sink
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.places import Places
 from hereya_tf.preparation import RunRequest
 from hereya_tf.run import Run
+from hereya_tf.runs.journal import Sink
+from hereya_tf.supervision.interrupt import Interrupt
 from tests.command_line import CommandLine, Result
 from tests.conftest import MakePackage
 from tests.fake_engine import FakeEngine
@@ -223,3 +224,20 @@ def test_a_state_directory_that_goes_while_a_run_waits_is_told_in_a_sentence(
     assert refusal(waited)[:2] == (1, "disk-full")
     assert waited.result["reason"].startswith(f"the lock of `{package}` cannot be kept in ")
     assert first.finish().exit_code == 0
+
+
+def test_a_state_that_the_engine_could_only_print_survives_a_fault_of_ours(
+    package: Path, fake_engine: FakeEngine, tmp_path: Path
+) -> None:
+    dump = {"type": "log", "@message": "Emergency state dump", "state": {"version": 4, "serial": 7}}
+    fake_engine.plays({"apply": [{"message": STARTED}, {"message": dump}, {"exit": 1}]})
+
+    def fail(record: Mapping[str, Any]) -> None:
+        if record["type"] == "resource":
+            raise RuntimeError("a fault of ours")
+
+    result = run(package, fake_engine, tmp_path, sink=fail)
+
+    state = result["failure"].state
+    assert (result["exit_code"], state.saved) == (70, False)
+    assert json.loads(Path(state.errored_state).read_text()) == {"version": 4, "serial": 7}

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hereya_tf import events, history
+from hereya_tf import events
 from hereya_tf.errors import BadInput
-from hereya_tf.history import (
+from hereya_tf.runs import history
+from hereya_tf.runs.history import (
     RunRecord,
     find_run,
     list_runs,
@@ -30,7 +31,7 @@ from hereya_tf.history import (
     request_cancel,
     write_record,
 )
-from hereya_tf.processes import ProcessIdentity, identify
+from hereya_tf.supervision.process_table import ProcessIdentity, identify
 
 GONE = ProcessIdentity(2**22 + 1, "never")
 OURSELVES = identify(os.getpid()) or ProcessIdentity(os.getpid(), "")

@@ -78,7 +78,7 @@ def below(name: str, *packages: str) -> bool:
 
 def test_there_is_something_to_look_at(graph: Mapping[str, frozenset[str]]) -> None:
     assert {"hereya_tf.cli", "hereya_tf.run", "hereya_tf.ui.plain", "hereya_tf.__main__"} <= set(graph)
-    assert "hereya_tf.events" in graph["hereya_tf.journal"]
+    assert "hereya_tf.events" in graph["hereya_tf.runs.journal"]
     assert "hereya_tf.cli.conduct" in graph["hereya_tf.cli.operations"], "imports in functions count too"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hereya_tf.engine import Binary, EngineName, Version
-from hereya_tf.initialisation import InitMemory, fingerprint
+from hereya_tf.engine.initialisation import InitMemory, fingerprint
 from hereya_tf.package import GENERATED_OVERRIDE
 
 BINARY = Binary(EngineName.TERRAFORM, Version(1, 11, 4), ("/bin/terraform",), "/bin/terraform", "--engine")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from hereya_tf.errors import Cancelled, FailureClass, HereyaError, Idle, TimedOut
-from hereya_tf.interrupt import SAME_KEYPRESS_SECONDS, Interrupt, Reason, signals_ask
+from hereya_tf.supervision.interrupt import SAME_KEYPRESS_SECONDS, Interrupt, Reason, signals_ask
 
 LONG = 30.0
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hereya_tf import events
-from hereya_tf.journal import INTACT, Journal, Sink
-from hereya_tf.redact import MASK, Redactor
+from hereya_tf.redaction import MASK, Redactor
+from hereya_tf.runs.journal import INTACT, Journal, Sink
 
 TOKEN = "ghp_" + "a" * 36
 RESULT = events.Result(

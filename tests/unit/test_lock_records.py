@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hereya_tf import lock_records
-from hereya_tf.lock_records import EngineProcess, Holder, LockKey, LockKind, Record, Waiting
-from hereya_tf.processes import ProcessIdentity
+from hereya_tf.locks import records as lock_records
+from hereya_tf.locks.records import EngineProcess, Holder, LockKey, LockKind, Record, Waiting
+from hereya_tf.supervision.process_table import ProcessIdentity
 
 KEY = LockKey(LockKind.PACKAGE, "/srv/shop")
 GONE = ProcessIdentity(2**31 - 1, "never")

@@ -18,10 +18,7 @@ import filelock
 import pytest
 
 import hereya_tf
-from hereya_tf import lock_records, tickets
 from hereya_tf.errors import Busy, FailureClass
-from hereya_tf.lock_leftovers import Leftovers
-from hereya_tf.lock_records import Record
 from hereya_tf.locks import (
     EngineProcess,
     Holder,
@@ -32,8 +29,12 @@ from hereya_tf.locks import (
     Waiting,
     acquire,
     inspect,
+    tickets,
 )
-from hereya_tf.processes import ProcessIdentity, identify, is_alive
+from hereya_tf.locks import records as lock_records
+from hereya_tf.locks.leftovers import Leftovers
+from hereya_tf.locks.records import Record
+from hereya_tf.supervision.process_table import ProcessIdentity, identify, is_alive
 
 linux_only = pytest.mark.skipif(not Path("/proc/self/fdinfo").exists(), reason="needs Linux's /proc")
 
@@ -45,7 +46,7 @@ GONE = ProcessIdentity(2**31 - 1, "never")
 RUN = """
 import json, os, socket, subprocess, sys, time
 from pathlib import Path
-from hereya_tf import processes
+from hereya_tf.supervision import process_table as processes
 from hereya_tf.locks import EngineProcess, Holder, LockKey, LockKind, acquire
 
 directory, run = Path(sys.argv[1]), sys.argv[2]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hereya_tf.message_types import (
+from hereya_tf.stream.message_types import (
     ChangeSummary,
     Diagnostic,
     Drift,
@@ -30,8 +30,8 @@ from hereya_tf.message_types import (
     render,
     render_diagnostic,
 )
-from hereya_tf.messages import parse, raw
-from hereya_tf.outputs import MISSING, Output, output_text, read_document, read_output_values
+from hereya_tf.stream.messages import parse, raw
+from hereya_tf.stream.outputs import MISSING, Output, output_text, read_document, read_output_values
 from tests.streams import DIRECTORY, ENGINES, Recording, recordings
 
 ALL = tuple(recordings())

@@ -20,8 +20,8 @@ from hereya_tf.errors import (
     TimedOut,
 )
 from hereya_tf.events import StateInfo
-from hereya_tf.message_types import Diagnostic
-from hereya_tf.outcome import (
+from hereya_tf.redaction import Redactor
+from hereya_tf.runs.outcome import (
     EngineEnd,
     Outputs,
     Status,
@@ -30,8 +30,8 @@ from hereya_tf.outcome import (
     state_info,
     status_of,
 )
-from hereya_tf.outputs import MISSING, Output, output_text
-from hereya_tf.redact import Redactor
+from hereya_tf.stream.message_types import Diagnostic
+from hereya_tf.stream.outputs import MISSING, Output, output_text
 
 TOKEN = "ghp_" + "a" * 36
 VALUES = st.recursive(

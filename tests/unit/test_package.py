@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hereya_tf.declarations import Declaration, Kind, read_json, read_native
 from hereya_tf.errors import BadPackage
 from hereya_tf.package import (
     GENERATED_OVERRIDE,
@@ -20,6 +19,7 @@ from hereya_tf.package import (
     configuration_files,
     read_package,
 )
+from hereya_tf.package.declarations import Declaration, Kind, read_json, read_native
 
 
 def package(directory: Path, *, tofu: bool = False, **files: str | bytes) -> Package:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hereya_tf.patience import (
+from hereya_tf.supervision.patience import (
     INSIST_WHILE_READING_SECONDS,
     KILL_AFTER_INSISTING_SECONDS,
     Asked,

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from hereya_tf.commands import EngineOptions
 from hereya_tf.engine import EngineName, Version
+from hereya_tf.engine.commands import EngineOptions
 from hereya_tf.errors import BadInput, BadPackage, CliArgsSet, EngineMismatch, EngineUnsupported, HereyaError
 from hereya_tf.events import Operation
-from hereya_tf.given import Given, Source
+from hereya_tf.inputs.given import Given, Source
+from hereya_tf.inputs.values import VariableFile
 from hereya_tf.operation import Plan
 from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_plan
-from hereya_tf.redact import Redactor
-from hereya_tf.rundirectory import RunDirectory
-from hereya_tf.values import VariableFile
+from hereya_tf.redaction import Redactor
+from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.workspace import BackendKind, GeneratedBackend
 from tests.conftest import MakePackage
 from tests.engine_choice import write_script

@@ -17,11 +17,11 @@ from typing import Any, BinaryIO
 import pytest
 from pytest_subprocess import FakeProcess
 
-from hereya_tf.interrupt import Interrupt, Reason
-from hereya_tf.patience import Move
 from hereya_tf.private import nameless_file, open_private
-from hereya_tf.process import CHUNK_BYTES, Command, Exit, Tail, Watcher, run_command
-from hereya_tf.processes import ProcessIdentity, identify, is_alive
+from hereya_tf.supervision.interrupt import Interrupt, Reason
+from hereya_tf.supervision.patience import Move
+from hereya_tf.supervision.process import CHUNK_BYTES, Command, Exit, Tail, Watcher, run_command
+from hereya_tf.supervision.process_table import ProcessIdentity, identify, is_alive
 
 LONG = 60.0
 """Seconds that no test takes unless the product hangs."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hereya_tf.processes import (
+from hereya_tf.supervision.process_table import (
     ProcessIdentity,
     end_group,
     end_processes,

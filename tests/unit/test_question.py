@@ -12,7 +12,7 @@ import pytest
 
 from hereya_tf.errors import Cancelled
 from hereya_tf.events import ChangeCounts, Operation, Question
-from hereya_tf.interrupt import Interrupt, Reason
+from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.ui.question import ask
 
 pytestmark = pytest.mark.timeout(60)

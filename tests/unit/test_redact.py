@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from hereya_tf.redact import MASK, Redactor
+from hereya_tf.redaction import MASK, Redactor
 
 pytestmark = pytest.mark.behaviour("F7")
 

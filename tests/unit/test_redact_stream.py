@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hereya_tf.redact import MASK, Redactor
+from hereya_tf.redaction import MASK, Redactor
 
 pytestmark = pytest.mark.behaviour("F7")
 

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from hereya_tf import history, locks
+from hereya_tf import locks
 from hereya_tf.errors import Busy
-from hereya_tf.lock_records import EngineProcess, Holder
+from hereya_tf.lock_release import release_lock
+from hereya_tf.locks.records import EngineProcess, Holder
 from hereya_tf.places import Places
-from hereya_tf.processes import ProcessIdentity, identify, is_alive
-from hereya_tf.release import release_lock
+from hereya_tf.runs import history
+from hereya_tf.supervision.process_table import ProcessIdentity, identify, is_alive
 from tests.command_line import environment
 
 pytestmark = [
@@ -33,8 +34,9 @@ LONG = 60.0
 RUNNER = """
 import os, signal, subprocess, sys, time
 from pathlib import Path
-from hereya_tf import history, locks
-from hereya_tf.processes import identify
+from hereya_tf import locks
+from hereya_tf.runs import history
+from hereya_tf.supervision.process_table import identify
 
 directory, recorded, engine_script, reaction = Path(sys.argv[1]), sys.argv[2] == "recorded", *sys.argv[3:5]
 if reaction == "deaf":

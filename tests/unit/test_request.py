@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hereya_tf.errors import BadInput
-from hereya_tf.given import Given, Source
-from hereya_tf.reading import LARGEST_INPUT
-from hereya_tf.request import Request, parse_request, read_request
+from hereya_tf.inputs.given import Given, Source
+from hereya_tf.inputs.reading import LARGEST_INPUT
+from hereya_tf.inputs.request import Request, parse_request, read_request
 
 EMPTY = Request(None, None, (), (), None, None, None, None, ())
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hereya_tf.events import ChangeCounts
-from hereya_tf.message_types import (
+from hereya_tf.stream.message_types import (
     ChangeSummary,
     Diagnostic,
     Drift,
@@ -20,8 +20,8 @@ from hereya_tf.message_types import (
     Range,
     ResourceHook,
 )
-from hereya_tf.outputs import MISSING, Output
-from hereya_tf.summary import DIAGNOSTICS_KEPT, InFlight, Summary, succeeded
+from hereya_tf.stream.outputs import MISSING, Output
+from hereya_tf.stream.summary import DIAGNOSTICS_KEPT, InFlight, Summary, succeeded
 from tests.streams import ENGINES, FAILURES, SUCCESSES, Recording, exit_code, recordings
 
 ALL = tuple(recordings())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hereya_tf import tickets
+from hereya_tf.locks import tickets
 
 
 def no_wait() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from hereya_tf import exact
 from hereya_tf.errors import BadInput
-from hereya_tf.given import Given, Source, parse_parameter
+from hereya_tf.inputs.given import Given, Source, parse_parameter
+from hereya_tf.inputs.values import GeneratedFile, Values, VariableFile, encode, plan_values
 from hereya_tf.package import Package, Variable
-from hereya_tf.values import GeneratedFile, Values, VariableFile, encode, plan_values
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from hereya_tf.inputs.variable_files import sensitive_values
 from hereya_tf.package import read_package
-from hereya_tf.variable_files import sensitive_values
 from tests.conftest import MakePackage
 
 PACKAGE = """

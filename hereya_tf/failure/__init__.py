@@ -1,0 +1,1 @@
+"""What a failure means: its class, its sentence, its hints."""

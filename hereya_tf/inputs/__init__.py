@@ -1,0 +1,1 @@
+"""What a user gives a run, read and checked."""

@@ -1,0 +1,238 @@
+"""Takes the leftovers of a run that was killed into the history (I/O).
+
+The engine of a killed runner goes on and writes its output to the run's raw files. The next run on the same
+lock, which has waited for that engine, completes the dead run's log from them: what was applied, and a state
+that the engine could not save, are not lost.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hereya_tf import events
+from hereya_tf.engine import EngineName
+from hereya_tf.engine.commands import Step
+from hereya_tf.errors import FailureClass
+from hereya_tf.failure.diagnosis import diagnose
+from hereya_tf.failure.hints import hints_of
+from hereya_tf.private import write_private
+from hereya_tf.redaction import Redactor
+from hereya_tf.runs import history, outcome
+from hereya_tf.runs.directory import EMERGENCY_STATE, SECRETS, remove_all_but_kept
+from hereya_tf.runs.journal import Journal, Sink
+from hereya_tf.stream.message_types import Phase, PlannedChange, ResourceHook, render_diagnostic
+from hereya_tf.stream.narration import diagnostic_event
+from hereya_tf.stream.summary import Summary
+from hereya_tf.stream.transcript import Transcript, read_text
+
+_ACTING = (Step.APPLY, Step.DESTROY)
+
+
+class _OpenStep(NamedTuple):
+    """The step that was on when the runner died, and where its beginning is in the log."""
+
+    step: Step
+    attempt: int
+    at: int
+
+
+def adopt_left_over(
+    runs: Path, holders: Iterable[str], ours: history.RunRecord, warn: Callable[[str], None]
+) -> None:
+    """Adopt the dead `holders` of locks that `ours` has now, and what they would have had to adopt themselves.
+
+    With both locks in hand, no engine of a dead run on the same package or workspace is alive.
+    """
+    dead = [
+        record.id
+        for record in history.list_runs(runs)
+        if record.id != ours.id and (record.package == ours.package or record.key == ours.key)
+    ]
+    for run in dict.fromkeys((*dead, *holders)):
+        adopt(runs, run, warn)
+
+
+def adopt(runs: Path, run: str, warn: Callable[[str], None]) -> None:
+    """Complete the log and the record of a dead run; `warn` hears what its engine came to.
+
+    Does nothing for a run that lives or has ended by itself. Never raises for what it finds on the disk.
+    """
+    directory = runs / run
+    record = history.read_record(directory)
+    if record is None or record.status is not None or record.is_alive:
+        return
+    try:
+        warn(_complete(directory, record))
+    except OSError as error:
+        warn(f"run `{run}` was killed, and its log cannot be completed: {error.strerror}")
+    except Exception as error:  # noqa: BLE001 - a dead run must not keep every later one from the package
+        warn(f"run `{run}` was killed, and its log cannot be completed: {type(error).__name__}: {error}")
+
+
+def _complete(directory: Path, record: history.RunRecord) -> str:
+    known = history.read_log(directory)
+    lines: list[str] = []
+    open_step = _open_step(known)
+    if open_step is not None:
+        # The events of the open step are made anew from the raw files: part of them may be missing.
+        known = known[: open_step.at + 1]
+    journal = Journal(
+        record.id,
+        Redactor(_secrets(directory)),
+        (Sink(lambda _record, line: lines.append(line), lambda: None),),
+        first=len(known) + 1,
+    )
+    result = _nothing_open(record, known)
+    if open_step is not None:
+        result = _replay(directory, record, open_step, journal, result)
+    journal.finish(result, None)
+    text = "".join(events.encode(event) + "\n" for event in known) + "".join(f"{line}\n" for line in lines)
+    write_private(directory / history.EVENTS, text)
+    ended = events.timestamp(time.time())
+    story = result.reason or ""
+    history.write_record(
+        directory,
+        record._replace(
+            ended=ended,
+            status=result.status,
+            exit_code=result.exit_code,
+            reason=journal.redactor.text(story),
+            engine_process=None,
+        ),
+    )
+    # Last: until the record says that the run has ended, all of this can be done again.
+    remove_all_but_kept(directory)
+    return story
+
+
+def _open_step(known: Sequence[Any]) -> _OpenStep | None:
+    """The `step_started` that no `step_finished` follows."""
+    for at in reversed(range(len(known))):
+        event = known[at]
+        if event["type"] == "step_finished":
+            return None
+        if event["type"] == "step_started":
+            try:
+                return _OpenStep(Step(event["step"]), int(event["attempt"]), at)
+            except (KeyError, ValueError, TypeError):  # a newer version's, perhaps
+                return None
+    return None
+
+
+def _replay(
+    directory: Path, record: history.RunRecord, open_step: _OpenStep, journal: Journal, result: events.Result
+) -> events.Result:
+    """Pass on what the open step's engine said, to the log and into the result."""
+    step, engine = open_step.step, _executable(record.engine)
+    transcript = Transcript(journal, step, engine, streams=step not in (Step.OUTPUT, Step.WORKSPACE))
+    name = f"{step}.{open_step.attempt}"
+    _take_in(directory / f"{name}.stdout", transcript.stdout)
+    stderr = _take_in(directory / f"{name}.stderr", transcript.stderr)
+    transcript.finish()
+    summary = transcript.summary
+    rendered = "\n".join(render_diagnostic(error) for error in summary.errors)
+    assert result.failure is not None
+    state = _state(directory, Path(record.package), summary, engine)
+    return result._replace(
+        reason=_story(record.id, step, summary, state),
+        changes=summary.done if step in _ACTING else result.changes,
+        failure=result.failure._replace(
+            hint="\n".join(hints_of(FailureClass.STATE_NOT_SAVED, engine))
+            if state.saved is False
+            else result.failure.hint,
+            diagnostics=tuple(diagnostic_event(error, engine) for error in summary.errors),
+            stderr="\n".join(part for part in (rendered, stderr) if part),
+            state=state,
+        ),
+    )
+
+
+def _take_in(raw: Path, take: Callable[[bytes], None]) -> str:
+    """Pass on all of a raw file, and return what a failure shows of it."""
+    if not raw.exists():
+        return ""
+    with raw.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            take(chunk)
+        return read_text(file)
+
+
+def _story(run: str, step: Step, summary: Summary, state: events.StateInfo) -> str:
+    story = f"run `{run}` was killed in step {step}"
+    if step in _ACTING:
+        came_to_its_end = summary.final is not None
+        story += f", and its engine {'went on to its end' if came_to_its_end else 'ended without finishing'}"
+    if state.errored_state is not None:
+        story += f"; the state could not be saved, and the only complete copy is `{state.errored_state}`"
+    return story
+
+
+def _state(directory: Path, package: Path, summary: Summary, engine: str) -> events.StateInfo:
+    """What is known of the state; a dump of it in the stream is put into a file."""
+    errored: str | None = None
+    if summary.emergency_state is not None:
+        errored = str(write_private(directory / EMERGENCY_STATE, summary.emergency_state))
+    elif summary.mutating and (package / outcome.ERRORED_STATE).exists():
+        errored = str(package / outcome.ERRORED_STATE)
+    errors = tuple(summary.errors)
+    diagnosis = diagnose(errors, exit_code=1, signal=None, stderr="", engine_name=engine)
+    end = outcome.EngineEnd(
+        mutated=summary.mutating, by_itself=summary.final is not None, errored_state=errored
+    )
+    return outcome.state_info(diagnosis.failure_class, errors, end)
+
+
+def _nothing_open(record: history.RunRecord, known: Sequence[Any]) -> events.Result:
+    """The result of a run that died while none of its engines was at work."""
+    return events.Result(
+        success=False,
+        status=outcome.Status.FAILED,
+        reason=f"run `{record.id}` was killed while no engine of it was at work",
+        exit_code=FailureClass.INTERNAL.exit_code,
+        operation=record.operation,
+        package=record.package,
+        workspace=record.workspace,
+        engine=None,
+        env={},
+        outputs={},
+        changes=_changes(known),
+        drift=None,
+        failure=events.FailureInfo(
+            FailureClass.INTERNAL,
+            f"look at what it did with `hereya-tf runs log {record.id}`",
+            (),
+            "",
+            "",
+            events.StateInfo(None, None, None),
+        ),
+        timings=events.Timings(None, None, None, None, None, None, 0.0),
+        report=None,
+    )
+
+
+def _changes(known: Sequence[Any]) -> events.ChangeCounts:
+    """What was done in steps that had ended, from the log."""
+    summary = Summary()
+    for event in known:
+        address, action = str(event.get("address")), str(event.get("action"))
+        if event["type"] == "change":
+            summary.add(PlannedChange(address, action))
+        elif event["type"] == "resource" and event.get("status") == Phase.COMPLETED:
+            summary.add(ResourceHook(Phase.COMPLETED, address, action))
+    return summary.done
+
+
+def _secrets(directory: Path) -> list[str]:
+    try:
+        secrets = json.loads((directory / SECRETS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    return [secret for secret in secrets if isinstance(secret, str)] if isinstance(secrets, list) else []
+
+
+def _executable(engine: str | None) -> str:
+    return (
+        EngineName.OPENTOFU.executable if engine == EngineName.OPENTOFU else EngineName.TERRAFORM.executable
+    )

@@ -1,0 +1,143 @@
+"""From what happened in a run to its result (the last event), and the files that explain a failure (I/O)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hereya_tf import events
+from hereya_tf.engine import Binary
+from hereya_tf.engine.commands import Step
+from hereya_tf.errors import HereyaError
+from hereya_tf.events import Operation
+from hereya_tf.operation import Performance
+from hereya_tf.redaction import Redactor
+from hereya_tf.runs import outcome
+from hereya_tf.runs.directory import REPORT, RunDirectory
+from hereya_tf.stream.narration import diagnostic_event
+
+_AFTER_INTERRUPT = ("run it again: what was in flight and did not get ready is replaced then",)
+
+
+class Ended(NamedTuple):
+    """A run's result as its log has it, and with every value for who may see them."""
+
+    result: events.Result
+    revealed: events.Result
+    withheld: tuple[str, ...]
+
+
+class Facts(NamedTuple):
+    """What is known of a run when it is over; durations in seconds."""
+
+    operation: Operation
+    package: Path
+    workspace: str
+    binary: Binary | None
+    performance: Performance | None
+    error: HereyaError | None
+    waited: float | None
+    engine_seconds: float | None
+    total: float
+
+
+def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, reveal: bool) -> Ended:
+    """The result, and its report in the run's directory when it is a failure.
+
+    `reveal` says that the user asked to see sensitive values.
+    """
+    performance, error, binary = facts.performance, facts.error, facts.binary
+    outputs = performance.outputs if performance is not None else {}
+    shown = outcome.present_outputs(outputs, redactor, reveal=False)
+    everything = outcome.present_outputs(outputs, redactor, reveal=True)
+    acted = performance.acted if performance is not None else None
+    result = events.Result(
+        success=error is None,
+        status=outcome.Status.SUCCEEDED if error is None else outcome.status_of(error),
+        reason=None if error is None else redactor.text(str(error)),
+        exit_code=0 if error is None else outcome.exit_code_of(error),
+        operation=facts.operation,
+        package=str(facts.package),
+        workspace=facts.workspace,
+        engine=binary and events.EngineInfo(binary.engine, str(binary.version)),
+        env=shown.env,
+        outputs=shown.outputs,
+        changes=acted.summary.done if acted is not None else events.ChangeCounts(),
+        drift=None,
+        failure=None if error is None else _failure(facts, error, directory, redactor),
+        timings=_timings(facts),
+        report=None,
+    )
+    if error is not None:
+        result = result._replace(report=_write_report(result, directory, redactor))
+    revealed = result._replace(env=everything.env, outputs=everything.outputs)
+    return Ended(result, revealed, () if reveal else shown.withheld)
+
+
+def _failure(
+    facts: Facts, error: HereyaError, directory: RunDirectory, redactor: Redactor
+) -> events.FailureInfo:
+    performance = facts.performance
+    failed = performance.failed if performance is not None else None
+    acted = performance.acted if performance is not None else None
+    errors = tuple(failed.summary.errors) if failed is not None else ()
+    engine = facts.binary.engine.executable if facts.binary is not None else "terraform"
+    end = outcome.EngineEnd(
+        mutated=acted is not None and acted.summary.mutating,
+        by_itself=acted is not None and acted.exit.code is not None and not acted.exit.insisted,
+        errored_state=_errored_state(performance, directory),
+    )
+    hints = error.hints or (_AFTER_INTERRUPT if end.mutated and end.by_itself else ())
+    return events.FailureInfo(
+        class_=error.failure_class,
+        hint="\n".join(hints) or None,
+        diagnostics=tuple(_redacted(diagnostic_event(found, engine), redactor) for found in errors),
+        stderr=failed.stderr if failed is not None else "",
+        stdout=failed.stdout if failed is not None else "",
+        state=outcome.state_info(error.failure_class, errors, end),
+    )
+
+
+def _redacted(event: events.DiagnosticEvent, redactor: Redactor) -> events.DiagnosticEvent:
+    """Reports and the terminal get a result without the journal's redaction."""
+    snippet = event.snippet and event.snippet._replace(
+        code=redactor.text(event.snippet.code),
+        values=tuple((name, redactor.text(text)) for name, text in event.snippet.values),
+    )
+    return event._replace(
+        summary=redactor.text(event.summary), detail=redactor.text(event.detail), snippet=snippet
+    )
+
+
+def _errored_state(performance: Performance | None, directory: RunDirectory) -> str | None:
+    """Where the engine left the state when it could not save it; what it could only print is in a file."""
+    left = performance.errored_state if performance is not None else None
+    path = directory.emergency_state or left
+    return str(path) if path is not None else None
+
+
+def _write_report(result: events.Result, directory: RunDirectory, redactor: Redactor) -> str | None:
+    from hereya_tf.report import report_text
+
+    if not directory.usable:
+        return None
+    try:
+        return str(directory.private_file(REPORT, redactor.text(report_text(result))))
+    except HereyaError:
+        return None
+
+
+def _timings(facts: Facts) -> events.Timings:
+    seconds: Mapping[Step, float] = facts.performance.seconds if facts.performance is not None else {}
+
+    def rounded(value: float | None) -> float | None:
+        return None if value is None else round(value, 3)
+
+    return events.Timings(
+        wait=rounded(facts.waited),
+        engine=rounded(facts.engine_seconds),
+        init=rounded(seconds.get(Step.INIT)),
+        plan=rounded(seconds.get(Step.PLAN)),
+        apply=rounded(seconds.get(Step.APPLY, seconds.get(Step.DESTROY))),
+        output=rounded(seconds.get(Step.OUTPUT)),
+        total=round(facts.total, 3),
+    )

@@ -1,0 +1,176 @@
+"""The history of runs: one directory each, readable after a crash at any point (I/O).
+
+`runs/ID/run.json` says who runs what and how it ended, `events.ndjson` is the redacted log.
+"""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hereya_tf import exact
+from hereya_tf.errors import BadInput
+from hereya_tf.private import write_private
+from hereya_tf.supervision.process_table import ProcessIdentity, is_alive
+
+RECORD = "run.json"
+EVENTS = "events.ndjson"
+CANCEL = "cancel"
+_TEXTS = ("id", "operation", "package", "workspace", "key", "host", "started", "version")
+
+
+class RunRecord(NamedTuple):
+    """What is known of a run without reading its log."""
+
+    id: str
+    operation: str
+    package: str
+    workspace: str
+    key: str
+    host: str
+    process: ProcessIdentity
+    started: str
+    version: str
+    engine: str | None = None
+    engine_process: ProcessIdentity | None = None
+    step: str | None = None
+    attempt: int = 0
+    ended: str | None = None
+    status: str | None = None
+    exit_code: int | None = None
+    reason: str | None = None
+    seconds: float | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its runner still runs; one on another host is believed to."""
+        return self.status is None and (self.host != host_name() or is_alive(self.process))
+
+    @property
+    def state(self) -> str:
+        """`running`, `died`, or the status it ended with."""
+        return self.status or ("running" if self.is_alive else "died")
+
+
+def host_name() -> str:
+    """This host, as records and lock files name it."""
+    return os.uname().nodename
+
+
+def new_run_id(seconds: float, random: bytes) -> str:
+    """An id that sorts by time: `20261130T015728Z-4f3a2b1c`."""
+    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(seconds)) + f"-{random.hex()}"
+
+
+def write_record(directory: Path, record: RunRecord) -> None:
+    """Replace the record in one step. Raises OSError."""
+    write_private(directory / RECORD, json.dumps(record_json(record)) + "\n")
+
+
+def record_json(record: RunRecord) -> dict[str, Any]:
+    """The record as JSON, process identities as objects."""
+    return {
+        name: value._asdict() if isinstance(value, ProcessIdentity) else value
+        for name, value in zip(record._fields, record, strict=True)
+    }
+
+
+def read_record(directory: Path) -> RunRecord | None:
+    """The record of a run directory; None when there is none or it makes no sense."""
+    try:
+        fields = json.loads((directory / RECORD).read_text(encoding="utf-8"))
+        # A newer version may have written more: what is not known is passed over.
+        known = {name: fields[name] for name in RunRecord._fields if name in fields}
+        if not all(isinstance(known[name], str) for name in _TEXTS):
+            return None
+        known["process"] = _identity(known["process"])
+        if known.get("engine_process") is not None:
+            known["engine_process"] = _identity(known["engine_process"])
+        return RunRecord(**known)
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return None
+
+
+def _identity(fields: Any) -> ProcessIdentity:
+    pid, started = fields["pid"], fields["started"]
+    if type(pid) is not int or not isinstance(started, str):
+        raise TypeError("not a process")
+    return ProcessIdentity(pid, started)
+
+
+def owner_line(run: str, process: ProcessIdentity) -> str:
+    """One line that says which run something belongs to, wherever its state directory is."""
+    return json.dumps({"run": run, "host": host_name(), "process": process._asdict()})
+
+
+def living_owner(line: str) -> str | None:
+    """The run that an `owner_line` names, if it is at work on this host; None for anything else."""
+    try:
+        fields = json.loads(line)
+        lives = fields["host"] == host_name() and is_alive(_identity(fields["process"]))
+        return str(fields["run"]) if lives else None
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
+
+
+def list_runs(runs: Path) -> tuple[RunRecord, ...]:
+    """All runs with a readable record, oldest first."""
+    try:
+        names = sorted(entry.name for entry in runs.iterdir())
+    except OSError:
+        return ()
+    records = (read_record(runs / name) for name in names)
+    # Ids tell the second only.
+    return tuple(sorted(filter(None, records), key=lambda record: (record.started, record.id)))
+
+
+def find_run(runs: Path, wanted: str) -> RunRecord:
+    """The run with this id, the one whose id starts or ends like this, or the `last`. Raises BadInput."""
+    records = list_runs(runs)
+    if not records:
+        raise BadInput(f"there is no run in `{runs}`", "`HEREYA_TF_STATE_DIR` tells where runs are kept")
+    if wanted == "last":
+        return records[-1]
+    for matches in (
+        [record for record in records if record.id == wanted],
+        [record for record in records if record.id.startswith(wanted) or record.id.endswith(wanted)],
+    ):
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            some = ", ".join(f"`{record.id}`" for record in matches[-3:])
+            raise BadInput(
+                f"`{wanted}` could be {len(matches)} runs, {some} among them", "give more of the id"
+            )
+    raise BadInput(f"there is no run `{wanted}`", "`hereya-tf runs list` shows their ids")
+
+
+def request_cancel(directory: Path, record: RunRecord) -> None:
+    """Leave the request to end where the run looks for it, and wake the run up. Raises OSError."""
+    write_private(directory / CANCEL, "")
+    if record.is_alive and record.host == host_name():
+        # Its handler finds the request; for a run that ignores the signal there is the heartbeat's look.
+        import signal
+
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.kill(record.process.pid, signal.SIGTERM)
+
+
+def read_log(directory: Path) -> tuple[Mapping[str, Any], ...]:
+    """The events of a run as far as they were written; a line cut off by a crash is left out."""
+    try:
+        text = (directory / EVENTS).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ()
+    events = []
+    for line in text.split("\n"):  # not splitlines: a text may hold U+2028 and its like
+        try:
+            event = exact.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict) and all(isinstance(event.get(name), str) for name in ("type", "ts")):
+            events.append(event)
+    return tuple(events)

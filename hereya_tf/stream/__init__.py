@@ -1,0 +1,1 @@
+"""What an engine says, from bytes to messages, sums and events."""

@@ -1,0 +1,61 @@
+"""What an engine's message is to our front ends (pure)."""
+
+from hereya_tf import events
+from hereya_tf.failure.diagnosis import diagnose
+from hereya_tf.stream.message_types import (
+    Diagnostic,
+    Drift,
+    EmergencyState,
+    Message,
+    PlannedChange,
+    ProvisionerHook,
+    ResourceHook,
+    Version,
+    render,
+)
+
+# Plan and refresh end with an action that changes nothing; it is not worth an event.
+_NO_CHANGE = frozenset(("noop", "read"))
+
+
+def event_of(message: Message, engine: str) -> events.Event | None:
+    """The event for a message; None for what people and programs need not be told."""
+    match message:
+        case Diagnostic():
+            return diagnostic_event(message, engine)
+        case ResourceHook():
+            return events.ResourceEvent(
+                message.address, message.action, message.phase, message.seconds, message.id
+            )
+        case PlannedChange():
+            if message.action in _NO_CHANGE:
+                return None
+            return events.ChangeEvent(message.address, message.action, message.reason)
+        case Version() | ProvisionerHook() | Drift():
+            return None
+        case EmergencyState():
+            return events.LogEvent("stdout", "Emergency state dump")
+        case _:
+            text = render(message)
+            return events.LogEvent("stdout", text) if text else None
+
+
+def diagnostic_event(diagnostic: Diagnostic, engine: str) -> events.DiagnosticEvent:
+    """A diagnostic as an event; errors carry the failure class they would mean on their own."""
+    failure_class = None
+    if diagnostic.severity == "error":
+        failure_class = diagnose(
+            (diagnostic,), exit_code=1, signal=None, stderr="", engine_name=engine
+        ).failure_class
+    place = diagnostic.range
+    snippet = diagnostic.snippet
+    return events.DiagnosticEvent(
+        severity=diagnostic.severity,
+        class_=failure_class,
+        summary=diagnostic.summary,
+        detail=diagnostic.detail,
+        address=diagnostic.address,
+        range=place and events.RangeInfo(*place),
+        snippet=snippet
+        and events.SnippetInfo(snippet.context, snippet.code, snippet.start_line, snippet.values),
+    )
