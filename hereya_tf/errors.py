@@ -173,6 +173,12 @@ class Idle(HereyaError):
     failure_class = FailureClass.IDLE
 
 
+class NoRoom(HereyaError):
+    """A private file that the run cannot do without has no place to be."""
+
+    failure_class = FailureClass.DISK_FULL
+
+
 class ShellCommandError(HereyaError):
     """An engine command failed; carries all that it said (already redacted)."""
 

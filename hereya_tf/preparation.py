@@ -13,11 +13,11 @@ from hereya_tf.errors import BadInput, EngineUnsupported, HereyaError
 from hereya_tf.events import Operation, Question
 from hereya_tf.inputs import values
 from hereya_tf.inputs.given import Given
-from hereya_tf.inputs.reading import read_input_file, read_regular_file, reason
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.inputs.variable_files import sensitive_values, text_values, variable_values
 from hereya_tf.operation import Plan
 from hereya_tf.package import Package, read_package
+from hereya_tf.reading import read_input_file, read_regular_file, reason
 from hereya_tf.redaction import Redactor
 from hereya_tf.redaction.credential_shapes import credential_values, looks_like_credential_name
 from hereya_tf.runs.directory import RunDirectory

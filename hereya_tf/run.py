@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hereya_tf import __version__, events, locks
+from hereya_tf.ending import Ended, Facts, conclude
 from hereya_tf.engine.commands import Step
-from hereya_tf.errors import Busy, HereyaError, own_fault
+from hereya_tf.errors import Busy, HereyaError, NoRoom, own_fault
 from hereya_tf.events import Question
 from hereya_tf.locks.directory import find_lock_directory
 from hereya_tf.operation import Performance
@@ -19,8 +20,7 @@ from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_plan
 from hereya_tf.redaction import Redactor
 from hereya_tf.runs import history
 from hereya_tf.runs.adoption import adopt_left_over
-from hereya_tf.runs.directory import NoRoom, RunDirectory
-from hereya_tf.runs.ending import Ended, Facts, conclude
+from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.runs.journal import Journal, Sink
 from hereya_tf.steps import Context
 from hereya_tf.supervision.interrupt import Interrupt, Reason

@@ -12,10 +12,10 @@ from hereya_tf.errors import EngineUnavailable, FailureClass, ShellCommandError
 from hereya_tf.failure.diagnosis import Diagnosis, diagnose
 from hereya_tf.runs.directory import Capture, RunDirectory
 from hereya_tf.runs.journal import Journal
+from hereya_tf.runs.transcript import Transcript, read_text, render_messages
 from hereya_tf.stream.message_types import EmergencyState, render_diagnostic
 from hereya_tf.stream.messages import parse
 from hereya_tf.stream.summary import Summary, succeeded
-from hereya_tf.stream.transcript import Transcript, read_text, render_messages
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.supervision.patience import Move
 from hereya_tf.supervision.process import Command, Exit, Watcher, run_command

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hereya_tf.errors import BadInput, BadPackage, WorkspaceUnknown
-from hereya_tf.inputs.reading import read_regular_file
 from hereya_tf.package import GENERATED_OVERRIDE
+from hereya_tf.reading import read_regular_file
 
 # The first line of the file that we write into a package; nothing without it is ever taken for ours.
 MARK = "# Written by hereya-tf for the time of a run; removed when the run ends."

@@ -9,10 +9,10 @@ from typing import Any
 from hereya_tf import events
 from hereya_tf.cli.files import CallersFile
 from hereya_tf.cli.places import find_places
+from hereya_tf.ending import Ended
 from hereya_tf.errors import BadInput
 from hereya_tf.preparation import RunRequest
 from hereya_tf.run import Run
-from hereya_tf.runs.ending import Ended
 from hereya_tf.runs.journal import Sink
 from hereya_tf.supervision.interrupt import Interrupt, signals_ask
 from hereya_tf.ui.outlet import Outlet

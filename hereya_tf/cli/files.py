@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from hereya_tf.inputs.reading import reason
 from hereya_tf.private import open_private
+from hereya_tf.reading import reason
 from hereya_tf.ui.outlet import Outlet
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from hereya_tf.engine import Binary
 from hereya_tf.engine.evidence import LOCK_FILE
-from hereya_tf.inputs.reading import read_regular_file
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.private import make_private_directory, write_private
+from hereya_tf.reading import read_regular_file
 
 _CONFIGURATION = (".tf", ".tf.json", ".tofu", ".tofu.json")
 

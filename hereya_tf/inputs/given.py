@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from hereya_tf import exact
 from hereya_tf.errors import BadInput
-from hereya_tf.inputs.reading import read_text
+from hereya_tf.reading import read_text
 
 _EMPTY_TEXT = "for an empty text write `NAME=`"
 _ENCODED = "pass it in base64, and let the package decode it"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from hereya_tf import exact
 from hereya_tf.errors import BadInput
 from hereya_tf.inputs.given import Given, Source, check_environment_entry, decode_json, is_encodable
-from hereya_tf.inputs.reading import PATIENCE, decode_text, read_descriptor, read_input_file, reason
+from hereya_tf.reading import PATIENCE, decode_text, read_descriptor, read_input_file, reason
 
 _KEYS = ("id", "pkgPath", "env", "parameters", "infraConfig")
 _STATE_KEYS = (

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hereya_tf import exact
-from hereya_tf.inputs.reading import read_regular_file
 from hereya_tf.package import Package
 from hereya_tf.package.declarations import read_literals
+from hereya_tf.reading import read_regular_file
 
 _LARGEST_FILE = 16 << 20  # bytes
 

@@ -6,8 +6,8 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from hereya_tf.errors import NoRoom
 from hereya_tf.private import make_private_directory
-from hereya_tf.runs.directory import NoRoom
 
 
 def find_lock_directory(wanted: Path, warn: Callable[[str], None]) -> Path:

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from hereya_tf.errors import BadPackage
-from hereya_tf.inputs.reading import read_regular_file, reason
 from hereya_tf.package.declarations import Declaration, Kind, Reading, read_json, read_native
+from hereya_tf.reading import read_regular_file, reason
 
 GENERATED_OVERRIDE = "zz_hereya_tf_override.tf"
 """The backend override file of a run; whatever starts with its name is ours and never the package's."""

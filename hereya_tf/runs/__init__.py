@@ -1,1 +1,1 @@
-"""What is kept of a run, while it lives and after."""
+"""What a run tells and leaves behind, while it lives and after."""

@@ -22,10 +22,10 @@ from hereya_tf.redaction import Redactor
 from hereya_tf.runs import history, outcome
 from hereya_tf.runs.directory import EMERGENCY_STATE, SECRETS, remove_all_but_kept
 from hereya_tf.runs.journal import Journal, Sink
+from hereya_tf.runs.narration import diagnostic_event
+from hereya_tf.runs.transcript import Transcript, read_text
 from hereya_tf.stream.message_types import Phase, PlannedChange, ResourceHook, render_diagnostic
-from hereya_tf.stream.narration import diagnostic_event
 from hereya_tf.stream.summary import Summary
-from hereya_tf.stream.transcript import Transcript, read_text
 
 _ACTING = (Step.APPLY, Step.DESTROY)
 

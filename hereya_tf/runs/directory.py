@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from hereya_tf.errors import FailureClass, HereyaError
+from hereya_tf.errors import NoRoom
 from hereya_tf.private import (
     free_bytes,
     make_private_directory,
@@ -31,12 +31,6 @@ LEAST_FREE_BYTES = 8 << 20
 _BLOCK_BYTES = 4096
 _KEPT = (history.RECORD, history.EVENTS, REPORT, EMERGENCY_STATE)
 _FLUSH_BYTES = 1 << 16
-
-
-class NoRoom(HereyaError):
-    """A private file that the run cannot do without has no place to be."""
-
-    failure_class = FailureClass.DISK_FULL
 
 
 class Capture(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hereya_tf import events
+from hereya_tf.ending import Facts, conclude
 from hereya_tf.engine import Binary, EngineName, Version
 from hereya_tf.engine.commands import EngineOptions, Step
 from hereya_tf.errors import BadInput, Cancelled, FailureClass, HereyaError, ShellCommandError, TimedOut
@@ -14,7 +15,6 @@ from hereya_tf.events import Operation
 from hereya_tf.operation import Performance, Plan
 from hereya_tf.redaction import MASK, Redactor
 from hereya_tf.runs.directory import RunDirectory
-from hereya_tf.runs.ending import Facts, conclude
 from hereya_tf.runs.journal import Journal
 from hereya_tf.steps import Context, StepOutcome
 from hereya_tf.stream.message_types import Diagnostic, Phase, Range, ResourceHook, Snippet

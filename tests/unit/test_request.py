@@ -10,8 +10,8 @@ import pytest
 
 from hereya_tf.errors import BadInput
 from hereya_tf.inputs.given import Given, Source
-from hereya_tf.inputs.reading import LARGEST_INPUT
 from hereya_tf.inputs.request import Request, parse_request, read_request
+from hereya_tf.reading import LARGEST_INPUT
 
 EMPTY = Request(None, None, (), (), None, None, None, None, ())
 

@@ -12,6 +12,7 @@ from pytest_subprocess.fake_popen import FakePopen
 from pytest_subprocess.process_recorder import ProcessRecorder
 
 from hereya_tf import events
+from hereya_tf.ending import Ended
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import EngineOptions
 from hereya_tf.events import Operation, Question
@@ -20,7 +21,6 @@ from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.places import Places
 from hereya_tf.preparation import RunRequest
 from hereya_tf.run import Run
-from hereya_tf.runs.ending import Ended
 from hereya_tf.runs.journal import Sink
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.workspace import BackendKind, GeneratedBackend, override_text

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import pytest
 
+from hereya_tf.errors import NoRoom
 from hereya_tf.private import open_private
 from hereya_tf.runs import directory as rundirectory
 from hereya_tf.runs import history
-from hereya_tf.runs.directory import LEAST_FREE_BYTES, NoRoom, RunDirectory, remove_all_but_kept
+from hereya_tf.runs.directory import LEAST_FREE_BYTES, RunDirectory, remove_all_but_kept
 from hereya_tf.runs.history import RunRecord, read_record
 from hereya_tf.supervision.process_table import ProcessIdentity
 

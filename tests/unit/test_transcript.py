@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hereya_tf.engine.commands import Step
 from hereya_tf.redaction import MASK, Redactor
 from hereya_tf.runs.journal import Journal, Sink
-from hereya_tf.stream.transcript import Transcript, read_text, render_messages
+from hereya_tf.runs.transcript import Transcript, read_text, render_messages
 
 TOKEN = "ghp_" + "a" * 36
 KEY_LINES = (

@@ -8,9 +8,9 @@ from hereya_tf import events
 from hereya_tf.engine.commands import Step
 from hereya_tf.redaction import StreamRedactor
 from hereya_tf.runs.journal import Journal
+from hereya_tf.runs.narration import event_of
 from hereya_tf.stream import messages
 from hereya_tf.stream.message_types import PlainLine, ProvisionerOutput, render
-from hereya_tf.stream.narration import event_of
 from hereya_tf.stream.summary import Summary
 
 # What a failure shows of the engine's text; the run's log has all of it.

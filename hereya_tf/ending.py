@@ -13,7 +13,7 @@ from hereya_tf.operation import Performance
 from hereya_tf.redaction import Redactor
 from hereya_tf.runs import outcome
 from hereya_tf.runs.directory import REPORT, RunDirectory
-from hereya_tf.stream.narration import diagnostic_event
+from hereya_tf.runs.narration import diagnostic_event
 
 _AFTER_INTERRUPT = ("run it again: what was in flight and did not get ready is replaced then",)
 
