@@ -2,9 +2,10 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from hereya_tf import locks
 from hereya_tf.errors import Busy
@@ -19,10 +20,44 @@ _POLL_SECONDS = 0.1
 _RUNNER_SURPLUS_SECONDS = 20.0
 
 
+def release_locks(
+    states: Iterable[locks.LockState],
+    places: Places,
+    *,
+    package: str,
+    force: bool,
+    grace: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[str, ...]:
+    """Free the locks of a package that are held; returns what was done, in a sentence for each run.
+
+    `grace` is in seconds, of `clock`. Raises Busy as `release_lock` does.
+    """
+    stories: dict[str, str] = {}
+    for state in states:
+        run = "" if state.holder is None else state.holder.run
+        if run not in stories:
+            stories[run] = release_lock(
+                state, places, package=package, force=force, grace=grace, clock=clock
+            )
+        # The other lock of a run goes with it, unless something that the run has started still has it.
+        for left in _still_held(state, places):
+            release_lock(left, places, package=package, force=force, grace=grace, clock=clock)
+    return tuple(stories.values())
+
+
+def _still_held(state: locks.LockState, places: Places) -> list[locks.LockState]:
+    """The lock as it is now, if it is with the run that had it; who was next in line may have it by now."""
+    run = state.holder and state.holder.run
+    found = [now for now in locks.inspect(places.locks) if now.stem == state.stem and now.held]
+    return [now for now in found if now.holder is not None and now.holder.run == run]
+
+
 def release_lock(
     state: locks.LockState,
     places: Places,
     *,
+    package: str,
     force: bool,
     grace: float,
     clock: Callable[[], float] = time.monotonic,
@@ -49,7 +84,8 @@ def release_lock(
         who = f"pid {holder.process.pid}" if runner_lives else f"its engine, pid {engine and engine.pid}"
         raise Busy(
             f"lock `{state.stem}` is held by run `{holder.run}`, which is at work ({who})",
-            "wait for it, or end it gracefully with `hereya-tf lock release --force`",
+            "wait for it, or end it gracefully with"
+            f" `hereya-tf lock release {shlex.quote(package)} --force`",
         )
     if runner_lives:
         _end_runner(holder, places, grace, clock)

@@ -82,6 +82,8 @@ class Prepared(NamedTuple):
     environment: Mapping[str, str]
     warnings: tuple[str, ...]
     explicit_engine: bool
+    # Outputs whose values are to be masked, by `--redact NAME`.
+    masked_outputs: frozenset[str]
 
     def check_engine(self) -> None:
         """Refuse an engine that did not write the state or the lock file. Raises EngineMismatch (T15).
@@ -128,8 +130,9 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
             data_directory=workspace.data_directory if workspace.backend is not None else None,
             log_file=request.engine_log,
         ),
-        warnings=(*request.warnings, *planned.warnings),
+        warnings=(*request.warnings, *planned.warnings, *_vain(request.redact, package, given)),
         explicit_engine=request.engine not in (None, "auto"),
+        masked_outputs=package.outputs.intersection(request.redact),
     )
 
 
@@ -258,6 +261,17 @@ def _named_secrets(wish: str, request: RunRequest, environment: Mapping[str, str
     ]
     found += [text for name in (wish, f"TF_VAR_{wish}") if (text := environment.get(name)) is not None]
     return found
+
+
+def _vain(wishes: Sequence[str], package: Package, environment: Mapping[str, str]) -> Sequence[str]:
+    """A word for each `--redact NAME` that names nothing: whoever gave a value there believes it to be safe."""
+    known = {*package.variables, *package.outputs, *environment}
+    return [
+        "a name given to `--redact` is no variable, output or environment variable, and masks nothing;"
+        " values stand in a file: `--redact @FILE`"
+        for wish in wishes
+        if not wish.startswith("@") and wish not in known
+    ]
 
 
 def _variable_files(

@@ -311,6 +311,9 @@ class Run:
             engine_seconds=self._timer.parts.get("engine"),
             total=time.monotonic() - self._timer.began,
         )
+        if prepared is not None and self._performance is not None:
+            for name in prepared.masked_outputs.intersection(self._performance.outputs):
+                self._redactor.add(self._performance.outputs[name].value)
         ended = conclude(facts, self._directory, self._redactor, reveal=self._request.show_sensitive)
         for name in ended.withheld:
             if not ended.result.outputs[name]["sensitive"]:

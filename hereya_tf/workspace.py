@@ -174,7 +174,7 @@ def unknown_workspace(name: str, names: Collection[str]) -> WorkspaceUnknown:
     """The refusal of a workspace that is not among `names`."""
     listed = ", ".join(f"`{known}`" for known in sorted(names) if known) or "none"
     return WorkspaceUnknown(
-        f"there is no workspace `{name}`", f"add `--create-workspace` to create it; there are {listed}"
+        f"there is no workspace `{name}`", f"add `--create-workspace` to create it; known are {listed}"
     )
 
 

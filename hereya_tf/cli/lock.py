@@ -11,6 +11,7 @@ from hereya_tf.cli.documents import json_option, print_document, print_table
 from hereya_tf.cli.groups import HelpfulGroup
 from hereya_tf.cli.options import Duration, GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
+from hereya_tf.errors import BadInput
 from hereya_tf.places import Places
 
 package_argument = click.argument("package", cls=NamedArgument, required=False, default=".")
@@ -35,7 +36,7 @@ def list_(json_output: bool) -> None:
 def status(package: str, json_output: bool) -> None:
     """The locks of PACKAGE (a directory, default `.`)."""
     places = find_places(os.environ)
-    states = [state for state in _of_package(places, Path(package)) if state.held or state.waiting]
+    states = [state for state in _of_package(places, package) if state.held or state.waiting]
     _print(states, json_output, nothing=f"nobody holds a lock of {package}")
 
 
@@ -51,15 +52,15 @@ def release(package: str, force: bool, grace: float, json_output: bool) -> None:
 
     A live run is asked to end as by Ctrl-C: what is in flight is finished and the state is saved.
     """
-    from hereya_tf.lock_release import release_lock
+    from hereya_tf.lock_release import release_locks
 
     places = find_places(os.environ)
-    states = [state for state in _of_package(places, Path(package)) if state.held]
-    stories = [release_lock(state, places, force=force, grace=grace) for state in states]
+    states = [state for state in _of_package(places, package) if state.held]
+    stories = release_locks(states, places, package=_real_path(package), force=force, grace=grace)
     if json_output:
         print_document({"released": [state.stem for state in states], "did": stories})
         return
-    for story in stories or [f"nobody holds a lock of {package}"]:
+    for story in stories or (f"nobody holds a lock of {package}",):
         click.echo(story)
 
 
@@ -70,11 +71,30 @@ def _states(places: Places) -> tuple[locks.LockState, ...]:
         return ()
 
 
-def _of_package(places: Places, package: Path) -> list[locks.LockState]:
-    """The package directory's lock, and what the run that holds it holds besides."""
-    path = os.path.realpath(package)  # not resolve(): it raises for a link to itself
+def _real_path(package: str) -> str:
+    return os.path.realpath(package)  # not resolve(): it raises for a link to itself
+
+
+def _is_missing(path: str) -> bool:
+    try:
+        Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # it cannot be looked at
+        return False
+    return False
+
+
+def _of_package(places: Places, package: str) -> list[locks.LockState]:
+    """The package directory's lock, and what the run that holds it holds besides.
+
+    Raises BadInput where there is neither such a directory nor a lock that it once had.
+    """
+    path = _real_path(package)
     stem = locks.LockKey(locks.LockKind.PACKAGE, path).stem
     states = _states(places)
+    if _is_missing(path) and all(state.stem != stem for state in states):
+        raise BadInput(f"there is no `{package}`", "check the path; `hereya-tf lock list` shows all locks")
     runs = {state.holder.run for state in states if state.stem == stem and state.holder is not None}
     return [
         state

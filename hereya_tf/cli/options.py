@@ -219,7 +219,7 @@ def _output() -> list[Decorator]:
         _option(group, "--engine-messages", is_flag=True, help="The engine's own messages among the events."),
         _option(group, "--show-sensitive", is_flag=True, help="Show the values of sensitive outputs."),
         _option(group, "--redact", type=line, multiple=True, metavar="NAME|@FILE",
-                help="Values that no log may show."),
+                help="The value of this parameter, variable or output, or each line of FILE, is masked."),
         _option(group, "--events-file", metavar="FILE", help="All events into a private file."),
         _option(group, "--result-file", metavar="FILE", help="The result with every value, into a private file."),
         _option(group, "--report-file", type=line, multiple=True, metavar="FILE",

@@ -9,6 +9,7 @@ from hereya_tf.cli.documents import json_option, print_document, print_table
 from hereya_tf.cli.groups import HelpfulGroup
 from hereya_tf.cli.options import GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
+from hereya_tf.places import Places
 from hereya_tf.runs import history
 
 run_argument = click.argument("run", cls=NamedArgument)
@@ -52,7 +53,7 @@ def show(run: str, json_output: bool) -> None:
     from hereya_tf.ui.plain import visible
 
     places = find_places(os.environ)
-    record = history.find_run(places.runs, run)
+    record = _find(places, run)
     document = _document(record)
     last = next(
         (event for event in reversed(history.read_log(places.runs / record.id)) if event["type"] == "result"),
@@ -81,7 +82,7 @@ def log(run: str, verbose: bool, json_output: bool) -> None:
     from hereya_tf.ui.plain import Detail, PlainLines
 
     places = find_places(os.environ)
-    record = history.find_run(places.runs, run)
+    record = _find(places, run)
     plain = PlainLines(Detail.VERBOSE if verbose else Detail.NORMAL)
     for event in history.read_log(places.runs / record.id):
         if json_output:
@@ -100,15 +101,28 @@ def cancel(run: str, json_output: bool) -> None:
 
     places = find_places(os.environ)
     record = history.find_run(places.runs, run)
-    if not record.is_alive:
+    if not record.is_alive and not record.is_orphaned:
         raise BadInput(
             f"run `{record.id}` has ended already ({record.state})", "`hereya-tf runs list` shows live ones"
         )
     history.request_cancel(places.runs / record.id, record)
     if json_output:
         print_document({"run": record.id, "asked": True})
+    elif record.is_orphaned:
+        click.echo(f"the runner of run {record.id} was killed; its engine was asked to end")
     else:
         click.echo(f"run {record.id} was asked to end; `hereya-tf runs log {record.id}` shows how it does")
+
+
+def _find(places: Places, run: str) -> history.RunRecord:
+    """The run; one that was killed is completed from what its engine left, if that has ended as well."""
+    record = history.find_run(places.runs, run)
+    if record.state == "died":
+        from hereya_tf.runs.adoption import adopt
+
+        adopt(places.runs, record.id, lambda _story: None)
+        record = history.read_record(places.runs / record.id) or record
+    return record
 
 
 def _document(record: history.RunRecord) -> dict[str, Any]:

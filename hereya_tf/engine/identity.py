@@ -13,7 +13,8 @@ from hereya_tf.engine.commands import managed_environment
 from hereya_tf.errors import EngineUnavailable, EngineUnsupported
 from hereya_tf.private import make_private_directory, nameless_file, write_private
 
-VERSION_TIMEOUT = 10.0  # seconds
+# A crowded machine may need many seconds to start twenty launchers at once.
+VERSION_TIMEOUT = 30.0  # seconds
 # Terraform 0.15.3 was the first with `apply -json`; every OpenTofu has it.
 OLDEST_TERRAFORM = Version(0, 15, 3)
 

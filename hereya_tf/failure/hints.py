@@ -17,7 +17,7 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
     ),
     Class.MISSING_VARIABLE: ("give it a value: `-p NAME=VALUE`, or `-p NAME:=JSON` for lists and objects",),
     Class.INVALID_VARIABLE: (
-        "correct the value where the error points; `-p NAME:=JSON` gives one that is no string",
+        "give it a value of its type: `-p NAME=VALUE`, or `-p NAME:=JSON` for what is no text",
     ),
     Class.INVALID_CONFIGURATION: (
         "correct the package where the error points; `ENGINE validate` checks it without its state",
@@ -74,7 +74,7 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
     Class.PROMPT: (
         "the engine asked a question that nobody is there to answer; give the answer as an option",
     ),
-    Class.ENGINE_ERROR: ("see everything it said: `hereya-tf runs log last`",),
+    Class.ENGINE_ERROR: ("see everything it said: `hereya-tf runs log last -v`",),
 }
 
 

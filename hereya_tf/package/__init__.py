@@ -66,7 +66,7 @@ class Package(NamedTuple):
     provider_hosts: frozenset[str]
     files: tuple[str, ...]
     broken: tuple[str, ...]
-    sensitive_outputs: frozenset[str]
+    outputs: frozenset[str]
 
 
 def read_package(directory: Path, *, tofu: bool) -> Package:
@@ -129,7 +129,7 @@ def merge(directory: Path, readings: Sequence[tuple[str, Reading]]) -> Package:
     twice, overriding what does not exist) is taken as it comes: the engine explains it better.
     """
     variables: dict[str, Variable] = {}
-    outputs: dict[str, bool] = {}
+    outputs: set[str] = set()
     backend: Backend | None = None
     versions: tuple[str, ...] = ()
     sources: dict[str, str] = {}
@@ -143,8 +143,7 @@ def merge(directory: Path, readings: Sequence[tuple[str, Reading]]) -> Package:
                     if overrides or name not in variables:
                         variables[name] = _variable(declaration, file, variables.get(name))
                 case Kind.OUTPUT:
-                    if "sensitive" in attributes or name not in outputs:
-                        outputs[name] = _is_set(attributes, "sensitive")
+                    outputs.add(name)
                 case Kind.BACKEND:
                     if overrides or backend is None:
                         backend = Backend(name, file, declaration.line)
@@ -161,7 +160,7 @@ def merge(directory: Path, readings: Sequence[tuple[str, Reading]]) -> Package:
         provider_hosts=frozenset(host for host in map(_host, sources.values()) if host),
         files=tuple(file for file, _ in readings),
         broken=tuple(file for file, reading in readings if reading.broken),
-        sensitive_outputs=frozenset(name for name, sensitive in outputs.items() if sensitive),
+        outputs=frozenset(outputs),
     )
 
 

@@ -5,9 +5,11 @@ lock, which has waited for that engine, completes the dead run's log from them: 
 that the engine could not save, are not lost.
 """
 
+import contextlib
 import json
+import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ from hereya_tf.engine.commands import Step
 from hereya_tf.errors import FailureClass
 from hereya_tf.failure.diagnosis import diagnose
 from hereya_tf.failure.hints import hints_of
+from hereya_tf.locks import tickets
 from hereya_tf.private import write_private
 from hereya_tf.redaction import Redactor
 from hereya_tf.runs import history, outcome
@@ -57,18 +60,33 @@ def adopt_left_over(
 def adopt(runs: Path, run: str, warn: Callable[[str], None]) -> None:
     """Complete the log and the record of a dead run; `warn` hears what its engine came to.
 
-    Does nothing for a run that lives or has ended by itself. Never raises for what it finds on the disk.
+    Does nothing for a run that has ended by itself, or that lives, be it its engine alone. Never raises for
+    what it finds on the disk.
     """
     directory = runs / run
-    record = history.read_record(directory)
-    if record is None or record.status is not None or record.is_alive:
-        return
     try:
-        warn(_complete(directory, record))
+        with _alone(directory) as alone:
+            record = history.read_record(directory)
+            if alone and record is not None and record.state == "died":
+                warn(_complete(directory, record))
     except OSError as error:
         warn(f"run `{run}` was killed, and its log cannot be completed: {error.strerror}")
     except Exception as error:  # noqa: BLE001 - a dead run must not keep every later one from the package
         warn(f"run `{run}` was killed, and its log cannot be completed: {type(error).__name__}: {error}")
+
+
+@contextlib.contextmanager
+def _alone(directory: Path) -> Iterator[bool]:
+    """Whether nobody else is completing this run: a lock on the directory itself, which the kernel takes back."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        yield tickets.lock_alone(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _complete(directory: Path, record: history.RunRecord) -> str:
@@ -205,7 +223,8 @@ def _nothing_open(record: history.RunRecord, known: Sequence[Any]) -> events.Res
             (),
             "",
             "",
-            events.StateInfo(None, None, None),
+            # Every engine that was started had ended, and had saved what it did.
+            events.StateInfo(True, None, None),
         ),
         timings=events.Timings(None, None, None, None, None, None, 0.0),
         report=None,

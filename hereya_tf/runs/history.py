@@ -50,9 +50,17 @@ class RunRecord(NamedTuple):
         return self.status is None and (self.host != host_name() or is_alive(self.process))
 
     @property
+    def is_orphaned(self) -> bool:
+        """Whether its runner was killed and its engine is still at work."""
+        engine = self.engine_process
+        return self.status is None and not self.is_alive and engine is not None and is_alive(engine)
+
+    @property
     def state(self) -> str:
-        """`running`, `died`, or the status it ended with."""
-        return self.status or ("running" if self.is_alive else "died")
+        """`running`, `orphaned`, `died`, or the status it ended with."""
+        if self.status is not None:
+            return self.status
+        return "running" if self.is_alive else "orphaned" if self.is_orphaned else "died"
 
 
 def host_name() -> str:
@@ -149,14 +157,19 @@ def find_run(runs: Path, wanted: str) -> RunRecord:
 
 
 def request_cancel(directory: Path, record: RunRecord) -> None:
-    """Leave the request to end where the run looks for it, and wake the run up. Raises OSError."""
-    write_private(directory / CANCEL, "")
-    if record.is_alive and record.host == host_name():
-        # Its handler finds the request; for a run that ignores the signal there is the heartbeat's look.
-        import signal
+    """Leave the request to end where the run looks for it, and wake the run up. Raises OSError.
 
-        with contextlib.suppress(ProcessLookupError):  # it has just ended
+    Of a run whose runner was killed the engine is interrupted, once.
+    """
+    import signal
+
+    write_private(directory / CANCEL, "")
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        if record.is_alive and record.host == host_name():
+            # Its handler finds the request; for a run that ignores the signal there is the heartbeat's look.
             os.kill(record.process.pid, signal.SIGTERM)
+        elif record.is_orphaned and record.engine_process is not None:
+            os.kill(record.engine_process.pid, signal.SIGINT)
 
 
 def read_log(directory: Path) -> tuple[Mapping[str, Any], ...]:

@@ -183,6 +183,8 @@ class PlainLines:
     def _diagnostic(self, record: Record) -> list[str]:
         if self._detail is Detail.QUIET and record["severity"] != "error":
             return []
+        if record["severity"] == "error" and self._detail is not Detail.VERBOSE:
+            return [_short_error(record)]
         text = f"{record['severity']}: {record['summary']}"
         if place := record["range"]:
             text += f"\n  on {place['filename']} line {place['start_line']}"
@@ -203,12 +205,14 @@ class PlainLines:
         return [] if record["stream"] == "stdout" else [record["text"]]
 
     def _heartbeat(self, record: Record) -> list[str]:
-        if not self._progress:
+        # A question stands open on the last line, where the answer is being typed.
+        if not self._progress or record["step"] == "question":
             return []
         flying = record["in_flight"]
         shown = ", ".join(flying[:3]) + (f" and {len(flying) - 3} more" if len(flying) > 3 else "")
         seconds = format_seconds(record["seconds"])
-        return [f"still {record['step']} after {seconds}" + (f": {shown}" if shown else "")]
+        doing = "waiting" if record["step"] == "wait" else "running"
+        return [f"still {doing} after {seconds}" + (f": {shown}" if shown else "")]
 
     def _retry(self, record: Record) -> list[str]:
         return [
@@ -216,28 +220,34 @@ class PlainLines:
         ]
 
     def _cancelling(self, record: Record) -> list[str]:
+        if record["signal"] == "SIGKILL":
+            return ["the engine did not end and is killed; what was in flight may be lost"]
+        if self._asked_to_end:
+            return ["the engine was told to end at once; what was in flight may be lost"]
+        self._asked_to_end = True
         why = {
             "signal": "interrupted",
             "timeout": "the time limit has passed",
             "idle": "the engine has been silent for too long",
-            "request": "asked to end",
+            "request": "cancelled on request",
         }[record["reason"]]
-        if record["signal"] == "SIGKILL":
-            return [f"{why}: the engine did not end and is killed; what was in flight may be lost"]
-        if self._asked_to_end:
-            return [f"{why}: the engine was told to end at once; what was in flight may be lost"]
-        self._asked_to_end = True
         grace = format_seconds(record["grace_seconds"])
-        return [
-            f"{why}: the engine was asked to end and gets up to {grace} for what is in flight;"
-            " a second Ctrl-C gives it up"
-        ]
+        again = "; a second Ctrl-C gives it up" if record["reason"] == "signal" else ""
+        return [f"{why}: the engine gets up to {grace} for what is in flight{again}"]
 
     def _result(self, record: Record) -> list[str]:
         total = format_seconds(record["timings"]["total"])
         if not record["success"]:
             return [f"{record['status'].replace('_', ' ')} after {total}"]
         return [f"succeeded after {total}: {counts_text(record['changes'])}"]
+
+
+def _short_error(record: Record) -> str:
+    """An error while the run goes on, in one line: its whole text stands at the end of the run."""
+    text = f"error: {' '.join(record['summary'].split())}"
+    if place := record["range"]:
+        return f"{text}, on {place['filename']} line {place['start_line']}"
+    return f"{text}, with {record['address']}" if record["address"] else text
 
 
 # What is not here (`engine_message`, a newer version's types) has no line.

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 
 from hereya_tf.events import Operation, Question
+from hereya_tf.ui.plain import visible
 
 _STDIN = 0
 _LONGEST_ANSWER_BYTES = 4096
@@ -16,12 +17,13 @@ def ask(question: Question, pause: Callable[..., None], *, say: Callable[[str], 
     A destroy wants the package's name: `yes` is typed too easily.
     """
     planned = question.planned
-    name = question.package.name
+    name = question.package.name or str(question.package)
     wanted = name if question.operation is Operation.DESTROY else "yes"
     _forget_what_was_typed()
-    say(f"\nPlan: {planned.add} to add, {planned.change} to change, {planned.destroy} to destroy\n")
+    counts = f"{planned.add} to add, {planned.change} to change, {planned.destroy} to destroy"
+    say(f"\nPlan for {visible(name)}: {counts}\n")
     if question.operation is Operation.DESTROY:
-        say(f"Type the package's name, `{name}`, to destroy it: ")
+        say(f"Type the package's name, `{visible(name)}`, to destroy it: ")
     else:
         say("Type `yes` to do it: ")
     return _answer(pause) == wanted

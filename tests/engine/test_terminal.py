@@ -72,7 +72,7 @@ def test_yes_applies_exactly_the_plan_that_was_shown(
 ) -> None:
     package = make_package(GREETING)
     child = terminal("provision", package, "--engine", real_engine)
-    child.expect_exact("Plan: 1 to add, 0 to change, 0 to destroy")
+    child.expect_exact(f"Plan for {package.name}: 1 to add, 0 to change, 0 to destroy")
     ask(child)
     assert not (package / "terraform.tfstate").exists()
     (package / "main.tf").write_text(GREETING["main.tf"] + 'resource "terraform_data" "later" {}\n')

@@ -47,7 +47,7 @@ def test_an_unknown_workspace_is_refused_and_not_created(
     result = hereya.start(operation, package, *arguments, env=env).finish()
 
     assert failure(result) == (1, "workspace-unknown", "there is no workspace `ghost`")
-    hint = "add `--create-workspace` to create it; there are `default`"
+    hint = "add `--create-workspace` to create it; known are `default`"
     assert result.result["failure"]["hint"] == hint
     # A look at the package's local state is enough; the engine's init would create the workspace.
     assert (steps(result), names(package)) == ([], ["main.tf"])
@@ -129,7 +129,7 @@ def test_two_workspaces_of_a_backend_block_are_asked_of_the_engine(
     assert (workspace(created), workspace(known)) == (("new", "new"), ("new", "new"))
     assert steps(known) == ["workspace", "apply"]
     assert failure(unknown) == (1, "workspace-unknown", "there is no workspace `ghost`")
-    assert unknown.result["failure"]["hint"].endswith("there are `default`, `new`")
+    assert unknown.result["failure"]["hint"].endswith("known are `default`, `new`")
     assert names(package / "elsewhere") == ["new"]
 
 

@@ -273,10 +273,7 @@ def test_failure(console: Console) -> None:
         "   0.0s  apply    started\n"
         "   0.0s  apply    a.b: creating\n"
         "   0.0s  apply    a.b: created [id=i-1]\n"
-        "   0.0s  apply    error: no quota\n"
-        "                    with a.b\n"
-        "                    ask\n"
-        "                    for more\n"
+        "   0.0s  apply    error: no quota, with a.b\n"
         "   0.0s  apply    odd\\x1b[2J\n"
         "   0.0s  apply    failed after 0.0s (exit code 1)\n"
         "   0.0s  end      failed after 0.0s\n"
@@ -382,17 +379,38 @@ def test_a_lock_of_a_run_at_work_is_not_released(console: Console, live: Running
     assert (ran.exit_code, ran.stdout) == (4, "")
     assert re.fullmatch(
         r"error: lock `(package|workspace)-[A-Za-z0-9_-]+` is held by run `RUN`, which is at work \(pid \d+\)\n"
-        r"hint: wait for it, or end it gracefully with `hereya-tf lock release --force`\n",
+        r"hint: wait for it, or end it gracefully with `hereya-tf lock release PACKAGE --force`\n",
         ran.stderr,
     )
     assert live.process.poll() is None
+
+
+@pytest.mark.parametrize("command", ["status", "release"])
+def test_a_path_that_does_not_exist_has_no_locks(console: Console, command: str) -> None:
+    missing = console.directory / "gone"
+
+    assert console("lock", command, missing) == Result(
+        3,
+        "",
+        "error: there is no `DIRECTORY/gone`\n"
+        "hint: check the path; `hereya-tf lock list` shows all locks\n",
+    )
+    assert console("lock", command, console.package / "main.tf" / "below").exit_code == 3
+
+
+@pytest.mark.parametrize("command", ["status", "release"])
+def test_a_package_that_is_gone_still_has_its_locks(console: Console, command: str) -> None:
+    console("provision", console.package, "--yes", "-q")
+    console.package.rename(console.directory / "elsewhere")
+
+    assert console("lock", command, console.package) == Result(0, "nobody holds a lock of PACKAGE\n", "")
 
 
 def test_a_lock_is_released_by_force(console: Console, live: Running) -> None:
     ran = console("lock", "release", console.package, "--force")
 
     assert (ran.exit_code, ran.stderr) == (0, "")
-    assert ran.stdout.splitlines()[0] == "run `RUN` was asked to end, and has ended"
+    assert ran.stdout == "run `RUN` was asked to end, and has ended\n"
     ended = live.finish()
     assert (ended.exit_code, ended.result["status"]) == (130, "cancelled")
     assert console.fake_engine.records("signal")[0]["signal"] == "SIGINT"

@@ -93,7 +93,7 @@ output "region" { value = var.region }
         provider_hosts=frozenset({"registry.terraform.io", "registry.example.com"}),
         files=("main.tf",),
         broken=(),
-        sensitive_outputs=frozenset({"password"}),
+        outputs=frozenset({"password", "region"}),
     )
 
 
@@ -127,7 +127,7 @@ def test_everything_that_counts_is_read_from_json(tmp_path: Path) -> None:
         provider_hosts=frozenset({"example.com"}),
         files=("main.tf.json",),
         broken=(),
-        sensitive_outputs=frozenset({"x"}),
+        outputs=frozenset({"x", "y"}),
     )
 
 
@@ -301,7 +301,7 @@ output "y" { value = 3 }
         provider_hosts=frozenset({"two.example"}),
         files=("main.tf", "other.tf", "b_override.tf", "override.tf.json"),
         broken=(),
-        sensitive_outputs=frozenset({"x", "y"}),
+        outputs=frozenset({"x", "y"}),
     )
 
 

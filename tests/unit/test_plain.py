@@ -161,19 +161,13 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
         pytest.param(events.ChangeEvent("a.b", "delete", None), ["a.b: to destroy"], id="change"),
         pytest.param(
             diagnostic(detail="First.\n\n  Second.", range=RANGE),
-            ["error: Summary", "  on main.tf line 3", "  First.", "", "    Second."],
+            ["error: Summary, on main.tf line 3"],
             id="error-with-a-place",
         ),
         pytest.param(
-            diagnostic(range=RANGE, snippet=events.SnippetInfo('resource "a" "b"', "x", 3, ())),
-            ["error: Summary", '  on main.tf line 3, in resource "a" "b"'],
-            id="error-with-a-snippet",
+            diagnostic(detail="Why.", address="a.b"), ["error: Summary, with a.b"], id="error-with-an-address"
         ),
-        pytest.param(
-            diagnostic(range=RANGE, snippet=events.SnippetInfo(None, "x", 3, ())),
-            ["error: Summary", "  on main.tf line 3"],
-            id="error-with-a-bare-snippet",
-        ),
+        pytest.param(diagnostic(summary="A\n\n  summary", detail="Why."), ["error: A summary"], id="error"),
         pytest.param(
             diagnostic(severity="warning", class_=None, address="a.b", detail="Why."),
             ["warning: Summary", "  with a.b", "  Why."],
@@ -187,12 +181,14 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
         pytest.param(events.EngineMessage("apply", {"type": "version"}), [], id="engine-message"),
         pytest.param(
             events.Heartbeat("apply", 20.0, ("a", "b", "c", "d", "e")),
-            ["still apply after 20s: a, b, c and 2 more"],
+            ["still running after 20s: a, b, c and 2 more"],
             id="heartbeat",
         ),
         pytest.param(
-            events.Heartbeat("wait", 70.0, ()), ["still wait after 1m10s"], id="heartbeat-of-a-wait"
+            events.Heartbeat("wait", 70.0, ()), ["still waiting after 1m10s"], id="heartbeat-of-a-wait"
         ),
+        pytest.param(events.Heartbeat("init", 10.0, ()), ["still running after 10s"], id="heartbeat-of-init"),
+        pytest.param(events.Heartbeat("question", 10.0, ()), [], id="heartbeat-of-a-question"),
         pytest.param(
             events.Retry("apply", "provider-error", 2, 5.0),
             ["trying apply again in 5.0s (provider-error)"],
@@ -201,16 +197,13 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
         pytest.param(
             events.Cancelling("signal", "SIGINT", 60.0),
             [
-                "interrupted: the engine was asked to end and gets up to 1m00s for what is in flight;"
-                " a second Ctrl-C gives it up"
+                "interrupted: the engine gets up to 1m00s for what is in flight; a second Ctrl-C gives it up"
             ],
             id="interrupted",
         ),
         pytest.param(
             events.Cancelling("timeout", "SIGKILL", 60.0),
-            [
-                "the time limit has passed: the engine did not end and is killed; what was in flight may be lost"
-            ],
+            ["the engine did not end and is killed; what was in flight may be lost"],
             id="killed",
         ),
         pytest.param(
@@ -286,7 +279,6 @@ LOOK = """\
     11s  apply    a.b: to create
     12s  apply    a.b: creating
     17s  apply    error: It failed
-                    Because.
     18s  apply    failed after 1.0s (exit code 1)
     19s  end      failed after 1m05s"""
 
@@ -297,9 +289,32 @@ def test_the_look_of_a_run() -> None:
 
 def test_quiet_shows_errors_only() -> None:
     assert shown(*A_RUN, diagnostic(severity="warning"), detail=Detail.QUIET) == [
-        "    17s  start    error: It failed".replace("start", "apply"),
-        "                    Because.",
+        "    17s  apply    error: It failed"
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        pytest.param(
+            diagnostic(detail="First.\n\n  Second.", range=RANGE),
+            ["error: Summary", "  on main.tf line 3", "  First.", "", "    Second."],
+            id="place",
+        ),
+        pytest.param(
+            diagnostic(range=RANGE, snippet=events.SnippetInfo('resource "a" "b"', "x", 3, ())),
+            ["error: Summary", '  on main.tf line 3, in resource "a" "b"'],
+            id="snippet",
+        ),
+        pytest.param(
+            diagnostic(range=RANGE, snippet=events.SnippetInfo(None, "x", 3, ())),
+            ["error: Summary", "  on main.tf line 3"],
+            id="bare-snippet",
+        ),
+    ],
+)
+def test_verbose_shows_an_error_in_full(error: events.DiagnosticEvent, expected: list[str]) -> None:
+    assert words(error, detail=Detail.VERBOSE) == expected
 
 
 def test_verbose_shows_all_that_was_said_and_the_commands() -> None:
@@ -353,25 +368,23 @@ def test_a_second_interrupt_is_told_apart_from_the_first() -> None:
     again = events.Cancelling("signal", "SIGINT", 60.0)
 
     assert [line[18:] for line in shown(again, again)] == [
-        "interrupted: the engine was asked to end and gets up to 1m00s for what is in flight;"
-        " a second Ctrl-C gives it up",
-        "interrupted: the engine was told to end at once; what was in flight may be lost",
+        "interrupted: the engine gets up to 1m00s for what is in flight; a second Ctrl-C gives it up",
+        "the engine was told to end at once; what was in flight may be lost",
     ]
 
 
 @pytest.mark.parametrize(
     ("reason", "why"),
     [
-        ("signal", "interrupted"),
         ("timeout", "the time limit has passed"),
         ("idle", "the engine has been silent for too long"),
-        ("request", "asked to end"),
+        ("request", "cancelled on request"),
     ],
 )
 def test_why_a_run_is_to_end(reason: str, why: str) -> None:
-    (line,) = words(events.Cancelling(reason, "SIGINT", 5.0))
-
-    assert line.startswith(f"{why}: the engine was asked to end and gets up to 5.0s")
+    assert words(events.Cancelling(reason, "SIGINT", 5.0)) == [
+        f"{why}: the engine gets up to 5.0s for what is in flight"
+    ]
 
 
 # What several steps say alike

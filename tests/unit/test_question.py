@@ -96,14 +96,26 @@ def at_a_terminal() -> Iterator[Person]:
 
 def test_what_is_asked_before_a_provision(person: Person) -> None:
     assert person.types(b"yes\n").is_asked(PROVISION)
-    assert person.seen == "\nPlan: 3 to add, 2 to change, 1 to destroy\nType `yes` to do it: "
+    assert person.seen == "\nPlan for web-shop: 3 to add, 2 to change, 1 to destroy\nType `yes` to do it: "
 
 
 def test_what_is_asked_before_a_destroy(person: Person) -> None:
     assert person.types(b"web-shop\n").is_asked(DESTROY)
     assert person.seen == (
-        "\nPlan: 3 to add, 2 to change, 1 to destroy\nType the package's name, `web-shop`, to destroy it: "
+        "\nPlan for web-shop: 3 to add, 2 to change, 1 to destroy\nType the package's name, `web-shop`, to destroy it: "
     )
+
+
+def test_a_name_cannot_steer_the_terminal(person: Person) -> None:
+    assert not person.types(b"\n").is_asked(DESTROY._replace(package=Path("/packages/a\x1b[2J")))
+    assert "\x1b" not in person.seen
+    assert "\nPlan for a\\x1b[2J: 3 to add" in person.seen
+    assert "`a\\x1b[2J`, to destroy it" in person.seen
+
+
+def test_a_package_without_a_name_is_not_destroyed_by_an_empty_answer(person: Person) -> None:
+    assert not person.types(b"\n").is_asked(DESTROY._replace(package=Path("/")))
+    assert "Type the package's name, `/`, to destroy it: " in person.seen
 
 
 @pytest.mark.parametrize(

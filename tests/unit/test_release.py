@@ -14,7 +14,7 @@ import pytest
 
 from hereya_tf import locks
 from hereya_tf.errors import Busy
-from hereya_tf.lock_release import release_lock
+from hereya_tf.lock_release import release_lock, release_locks
 from hereya_tf.locks.records import EngineProcess, Holder
 from hereya_tf.places import Places
 from hereya_tf.runs import history
@@ -43,24 +43,29 @@ if reaction == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 ourselves = identify(os.getpid())
 holder = locks.Holder(THE_RUN, ourselves, history.host_name(), "provision", "2026-01-01T00:00:00.000Z", "name")
-lock = locks.acquire(
-    directory / "locks",
-    locks.LockKey(locks.LockKind.WORKSPACE, "name"),
-    holder,
-    deadline=None,
-    pause=time.sleep,
-    on_waiting=lambda _waiting: None,
-)
+def acquire(kind):
+    return locks.acquire(
+        directory / "locks",
+        locks.LockKey(kind, "name"),
+        holder,
+        deadline=None,
+        pause=time.sleep,
+        on_waiting=lambda _waiting: None,
+    )
+lock = acquire(locks.LockKind.WORKSPACE)
+other = acquire(locks.LockKind.PACKAGE) if sys.argv[5] == "both" else None
 engine = None
 if engine_script:
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", engine_script, str(directory)],
         start_new_session=True,
-        pass_fds=(lock.fd,),
+        pass_fds=[taken.fd for taken in (lock, other) if taken],
         stdin=subprocess.DEVNULL,
     )
     engine = identify(process.pid)
-    lock.record_engine(locks.EngineProcess(engine, process.pid))
+    for taken in (lock, other):
+        if taken:
+            taken.record_engine(locks.EngineProcess(engine, process.pid))
 if recorded:
     run = directory / "runs" / THE_RUN
     run.mkdir(parents=True)
@@ -129,7 +134,7 @@ class Scene:
         self._runners: list[subprocess.Popen[bytes]] = []
 
     def run(
-        self, engine: str = "", *, recorded: bool = True, reaction: str = ""
+        self, engine: str = "", *, recorded: bool = True, reaction: str = "", both: bool = False
     ) -> "subprocess.Popen[bytes]":
         """A runner at work, its engine too."""
         runner = subprocess.Popen(
@@ -141,6 +146,7 @@ class Scene:
                 "recorded" if recorded else "unrecorded",
                 engine,
                 reaction,
+                "both" if both else "one",
             ],
             env=environment({}),
         )
@@ -150,9 +156,9 @@ class Scene:
             wait_until(lambda: "ready" in self.engine_said)
         return runner
 
-    def killed_run(self, engine: str = "", *, recorded: bool = True) -> None:
+    def killed_run(self, engine: str = "", *, recorded: bool = True, both: bool = False) -> None:
         """The same, and then the runner is killed."""
-        runner = self.run(engine, recorded=recorded)
+        runner = self.run(engine, recorded=recorded, both=both)
         runner.kill()
         runner.wait(LONG)
 
@@ -163,7 +169,7 @@ class Scene:
 
     @property
     def state(self) -> locks.LockState:
-        (state,) = locks.inspect(self.places.locks)
+        *_, state = locks.inspect(self.places.locks)
         return state
 
     @property
@@ -176,7 +182,17 @@ class Scene:
     def release(
         self, *, force: bool, grace: float = LONG, clock: Callable[[], float] = time.monotonic
     ) -> str:
-        return release_lock(self.state, self.places, force=force, grace=grace, clock=clock)
+        return release_lock(
+            self.state, self.places, package="/a package", force=force, grace=grace, clock=clock
+        )
+
+    def release_all(self, *, force: bool) -> tuple[str, ...]:
+        states = [state for state in locks.inspect(self.places.locks) if state.held]
+        return release_locks(states, self.places, package="/p", force=force, grace=LONG)
+
+    @property
+    def held(self) -> list[str]:
+        return [state.stem for state in locks.inspect(self.places.locks) if state.held]
 
     def close(self) -> None:
         with contextlib.suppress(AssertionError, ProcessLookupError):
@@ -205,7 +221,7 @@ def refusal(caught: pytest.ExceptionInfo[Busy]) -> tuple[str, tuple[str, ...], i
 def test_a_lock_without_a_record_of_its_holder_cannot_be_freed(tmp_path: Path) -> None:
     state = locks.LockState("workspace-name-0", None, True, ())
     with pytest.raises(Busy) as caught:
-        release_lock(state, Places(tmp_path, tmp_path), force=True, grace=LONG)
+        release_lock(state, Places(tmp_path, tmp_path), package="/p", force=True, grace=LONG)
 
     assert refusal(caught) == (
         "lock `workspace-name-0` is held, and there is no record of by whom",
@@ -218,7 +234,7 @@ def test_a_lock_of_another_host_is_freed_there(tmp_path: Path) -> None:
     holder = Holder(RUN, ProcessIdentity(1, "a"), "elsewhere", "provision", "2026-01-01", "name")
     state = locks.LockState("workspace-name-0", holder, True, ())
     with pytest.raises(Busy) as caught:
-        release_lock(state, Places(tmp_path, tmp_path), force=True, grace=LONG)
+        release_lock(state, Places(tmp_path, tmp_path), package="/p", force=True, grace=LONG)
 
     assert refusal(caught) == (
         f"lock `workspace-name-0` is held by run `{RUN}` on the host `elsewhere`",
@@ -234,7 +250,7 @@ def test_a_run_that_lives_is_not_ended_without_force(scene: Scene) -> None:
 
     assert refusal(caught) == (
         f"lock `{scene.state.stem}` is held by run `{RUN}`, which is at work (pid {runner.pid})",
-        ("wait for it, or end it gracefully with `hereya-tf lock release --force`",),
+        ("wait for it, or end it gracefully with `hereya-tf lock release '/a package' --force`",),
         4,
     )
     assert runner.poll() is None
@@ -384,6 +400,48 @@ def test_a_process_that_got_the_recorded_id_later_is_left_alone(
     ourselves = ProcessIdentity(os.getpid(), "another start")
     holder = state.holder._replace(engine=EngineProcess(ourselves, os.getpid()))
 
-    done = release_lock(state._replace(holder=holder), scene.places, force=True, grace=0)
+    done = release_lock(state._replace(holder=holder), scene.places, package="/p", force=True, grace=0)
 
     assert done == f"what the dead run `{RUN}` had left behind was ended"
+
+
+# Both locks of a run
+
+
+def test_a_live_run_with_two_locks_is_told_of_once(scene: Scene) -> None:
+    scene.run(both=True)
+    assert len(scene.held) == 2
+
+    assert scene.release_all(force=True) == (f"run `{RUN}` was asked to end, and has ended",)
+    assert scene.held == []
+
+
+def test_what_a_run_that_was_ended_leaves_with_its_locks_is_ended_as_well(scene: Scene) -> None:
+    """This runner ends without a thought for its engine, which keeps both locks."""
+    scene.run(LISTENS, both=True)
+    engine = scene.engine
+
+    assert scene.release_all(force=True) == (f"run `{RUN}` was asked to end, and has ended",)
+    assert scene.engine_said == "ready<SIGINT>"
+    assert not is_alive(engine)
+    assert scene.held == []
+
+
+def test_the_engine_of_a_dead_run_with_two_locks_is_told_of_once(scene: Scene) -> None:
+    scene.killed_run(WITH_PROVIDER, both=True)
+    assert len(scene.held) == 2
+
+    assert scene.release_all(force=True) == (
+        f"the engine of the dead run `{RUN}` was asked to end, and has ended",
+    )
+    assert scene.held == []
+
+
+def test_two_locks_that_nothing_at_work_holds_are_freed_in_one_sentence(scene: Scene) -> None:
+    scene.killed_run(WITH_PROVIDER, both=True)
+    engine = scene.engine
+    os.kill(engine.pid, signal.SIGKILL)
+    wait_until(lambda: not is_alive(engine))
+
+    assert scene.release_all(force=False) == (f"what the dead run `{RUN}` had left behind was ended",)
+    assert scene.held == []

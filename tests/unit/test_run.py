@@ -543,7 +543,7 @@ def test_a_workspace_that_does_not_exist_is_not_created(stage: Stage) -> None:
     assert stage.commands == [INIT, ("workspace", "list", "-no-color")]
     assert played.failure == ("failed", 1, "workspace-unknown", "there is no workspace `prod`")
     assert played.result["failure"]["hint"] == (
-        "add `--create-workspace` to create it; there are `default`, `staging`"
+        "add `--create-workspace` to create it; known are `default`, `staging`"
     )
     assert "TF_WORKSPACE" not in environment_of(listing)
 
