@@ -37,9 +37,7 @@ def release_locks(
     for state in states:
         run = "" if state.holder is None else state.holder.run
         if run not in stories:
-            stories[run] = release_lock(
-                state, places, package=package, force=force, grace=grace, clock=clock
-            )
+            stories[run] = release_lock(state, places, package=package, force=force, grace=grace, clock=clock)
         # The other lock of a run goes with it, unless something that the run has started still has it.
         for left in _still_held(state, places):
             release_lock(left, places, package=package, force=force, grace=grace, clock=clock)
@@ -84,8 +82,7 @@ def release_lock(
         who = f"pid {holder.process.pid}" if runner_lives else f"its engine, pid {engine and engine.pid}"
         raise Busy(
             f"lock `{state.stem}` is held by run `{holder.run}`, which is at work ({who})",
-            "wait for it, or end it gracefully with"
-            f" `hereya-tf lock release {shlex.quote(package)} --force`",
+            f"wait for it, or end it gracefully with `hereya-tf lock release {shlex.quote(package)} --force`",
         )
     if runner_lives:
         _end_runner(holder, places, grace, clock)

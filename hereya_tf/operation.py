@@ -10,6 +10,7 @@ from hereya_tf.engine.commands import EngineOptions, Step
 from hereya_tf.errors import Busy, Cancelled, FailureClass, ShellCommandError
 from hereya_tf.events import Operation, Question
 from hereya_tf.runs import outcome
+from hereya_tf.saved_backend import Move, choose_move, prepare_move
 from hereya_tf.steps import Context, StepOutcome, run_step
 from hereya_tf.stream.outputs import MISSING, Output, read_document, read_output_values
 from hereya_tf.workspace import Workspace, is_backend_in_place, override_text, unknown_workspace
@@ -172,17 +173,39 @@ class Performance:
         memory.keep(self._fingerprint())
 
     def _init_arguments(self) -> tuple[str, ...]:
+        """Init's arguments, after what has to lie ready for it.
+
+        A generated backend says itself where the state is; nothing is ever to be copied into it.
+        """
         plan = self._plan
         engine = self._context.binary
+        move = self._move_to_backend()
+        nothing_moves = move is Move.MIGRATE_NOTHING
         wants_variables = quirks.takes_variables_at_init(engine.engine, engine.version)
         return commands.init_arguments(
             plan.options,
-            json=quirks.supports_init_json(engine.engine, engine.version),
+            # The engine takes only one of `-json` and `-migrate-state`.
+            json=quirks.supports_init_json(engine.engine, engine.version) and not nothing_moves,
             backend_files=plan.backend_files,
             variable_files=plan.variable_files if wants_variables else (),
-            # A generated backend says itself where the state is; nothing is ever to be copied into it.
-            reconfigure=plan.workspace.backend is not None,
+            reconfigure=move is Move.RECONFIGURE,
+            migrate_nothing=nothing_moves,
         )
+
+    def _move_to_backend(self) -> Move | None:
+        """Lay ready what init is to begin with; None where the backend is the package's own."""
+        plan, package = self._plan, self._context.package
+        backend = plan.workspace.backend
+        if backend is None:
+            return None
+        move = choose_move(
+            package,
+            backend,
+            has_settings=bool(plan.backend_files),
+            arguments=plan.options.extra.get(Step.INIT, ()),
+        )
+        prepare_move(package, backend, move, engine_version=str(self._context.binary.version))
+        return move
 
     def _memory(self) -> initialisation.InitMemory:
         place = f"{self._context.package.resolve()}\0{self._plan.workspace.data_directory}"

@@ -1,5 +1,6 @@
 """Which state a run works on: the engine's workspace or a generated backend, and the key of its lock (I/O)."""
 
+import contextlib
 import json
 import os
 import re
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from hereya_tf.errors import BadInput, BadPackage, WorkspaceUnknown
 from hereya_tf.package import GENERATED_OVERRIDE
-from hereya_tf.reading import read_regular_file
+from hereya_tf.reading import read_regular_file, reason
 
 # The first line of the file that we write into a package; nothing without it is ever taken for ours.
 MARK = "# Written by hereya-tf for the time of a run; removed when the run ends."
@@ -82,8 +83,7 @@ def generate_backend(
     if identifier is not None:
         _check_id(identifier)
     if state is not None:
-        path = state.absolute()
-        _check_unicode("--state", str(path))
+        path = _real_path(state)
         if path.is_dir():
             raise BadInput(
                 f"`--state {state}` is a directory, and a state is a file",
@@ -274,6 +274,22 @@ def _check_id(identifier: str) -> None:
             f"`--id {identifier}` cannot name a state",
             "use letters, digits, `-`, `_`, `.` and single `/` between them",
         )
+
+
+def _real_path(state: Path) -> Path:
+    """One path for one file, however it is spelled: two would be two ids and two locks for one state."""
+    _check_unicode("--state", str(state))
+    try:
+        path = os.path.realpath(state)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            os.stat(path)  # noqa: PTH116 - realpath leaves a circle of links as it is
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"`--state {state}` cannot be the path of a file: {reason(error)}",
+            "check the links on its way and its name",
+        ) from error
+    _check_unicode("--state", path)
+    return Path(path)
 
 
 def _check_unicode(option: str, text: str) -> None:

@@ -51,7 +51,7 @@ def _build(operation: Operation, options: dict[str, Any], inputs: list[tuple[str
         approved=options["yes"],
         inputs=(*asked.parameters, *_inputs(inputs)),
         additions=_additions(asked, options),
-        warnings=asked.warnings,
+        warnings=(*asked.warnings, *_backend_warnings(asked, options)),
         workspace=options["workspace"],
         create_workspace=options["create_workspace"],
         backend=generate_backend(
@@ -89,6 +89,13 @@ def _request_id(asked: Request, options: dict[str, Any]) -> str | None:
     """A request's id names the state of a generated backend; without one it is only a name."""
     generated = options["state"] or options["state_bucket"] or asked.state_path or asked.state_bucket
     return asked.id if generated else None
+
+
+def _backend_warnings(asked: Request, options: dict[str, Any]) -> tuple[str, ...]:
+    """What is said when both places for a state are given."""
+    path = "--state" if options["state"] else "infraConfig.localStatePath" if asked.state_path else None
+    bucket = options["state_bucket"] or asked.state_bucket
+    return (f"`{path}` wins: the bucket is not used",) if path and bucket else ()
 
 
 def _inputs(given: list[tuple[str, str]]) -> list[Given | VariableFile]:

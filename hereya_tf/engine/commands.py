@@ -57,14 +57,19 @@ def init_arguments(
     backend_files: Sequence[str] = (),
     variable_files: Sequence[Path] = (),
     reconfigure: bool = False,
+    migrate_nothing: bool = False,
 ) -> tuple[str, ...]:
-    """`init` without questions; `backend_files` are `-backend-config` values in their order."""
+    """`init` without questions; `backend_files` are `-backend-config` values in their order.
+
+    `migrate_nothing`: from a backend without a state, so that no lock is needed.
+    """
     return (
         Step.INIT,
         *(("-json",) if json else ()),
         "-input=false",
         "-no-color",
         *(("-reconfigure",) if reconfigure else ()),
+        *(("-migrate-state", "-lock=false") if migrate_nothing else ()),
         *(f"-backend-config={file}" for file in backend_files),
         *_variables(variable_files),
         *options.extra.get(Step.INIT, ()),

@@ -112,6 +112,7 @@ def test_a_path_wins_over_a_bucket(hereya: Driver, make_package: MakePackage, tm
     result = hereya.provision(package, "--state", tmp_path / "x.tfstate", *bucket, "-p", "v=1")
 
     assert (succeeded(result)["workspace"], read_state(tmp_path / "x.tfstate")["v"]) == ("i", "1")
+    assert warnings(result) == ["`--state` wins: the bucket is not used"]
 
 
 @pytest.mark.parametrize(
@@ -280,28 +281,94 @@ def test_a_read_only_package_is_refused_clearly(
     assert "a copy of it will do" in result.result["failure"]["hint"]
 
 
-@pytest.mark.behaviour("T10", "T5")
-def test_a_state_in_the_package_is_left_alone_and_the_hint_says_what_to_do_with_it(
+def own_states(package: Path) -> dict[str, bytes]:
+    """Every file of the states that the package itself has, byte for byte."""
+    found = [package / "terraform.tfstate", *package.glob("terraform.tfstate.*")]
+    files = [file for path in found for file in (path, *path.rglob("*")) if file.is_file()]
+    return {str(file.relative_to(package)): file.read_bytes() for file in files}
+
+
+@pytest.mark.behaviour("T10", "T13")
+@pytest.mark.parametrize("settings", [(), ("--backend-config", "workspace_dir=w")], ids=["path", "settings"])
+def test_a_state_in_the_package_has_nothing_to_do_with_a_generated_backend(
+    hereya: Driver, make_package: MakePackage, tmp_path: Path, settings: tuple[str, ...]
+) -> None:
+    package = make_package({"main.tf": PACKAGE})
+    for workspace in ((), ("-w", "other", "--create-workspace")):
+        succeeded(hereya.provision(package, *workspace, "-p", "v=own"))
+    own = own_states(package)
+    where: dict[str, tuple[str | Path, ...]] = {
+        name: ("--state", tmp_path / f"{name}.tfstate", *settings) for name in ("one", "two")
+    }
+
+    for name, arguments in where.items():
+        result = hereya.provision(package, *arguments, "-p", f"v={name}")
+        assert (succeeded(result)["changes"]["add"], steps(result)) == (1, ["init", "apply"])
+        again = hereya.provision(package, *arguments, "-p", f"v={name}")
+        assert (set(succeeded(again)["changes"].values()), steps(again)) == ({0}, ["apply"])
+    anew = hereya.provision(package, *where["one"], "-p", "v=one", "--reinit")
+    destroyed = hereya.destroy(package, *where["two"])
+
+    assert (set(succeeded(anew)["changes"].values()), succeeded(destroyed)["changes"]["destroy"]) == ({0}, 1)
+    assert [read_state(tmp_path / f"{name}.tfstate").get("v") for name in where] == ["one", None]
+    assert own_states(package) == own
+    assert {"terraform.tfstate", "terraform.tfstate.d/other/terraform.tfstate"} <= set(own)
+    hereya.plain(package, "plan", "-input=false", "-var=v=own", "-detailed-exitcode")
+    assert hereya.outputs(package)["v"] == "own"
+    assert own_states(package) == own
+
+
+@pytest.mark.behaviour("T10", "T13")
+def test_one_id_with_another_path_beside_a_state_in_the_package_is_another_state(
     hereya: Driver, make_package: MakePackage, tmp_path: Path
 ) -> None:
     package = make_package({"main.tf": PACKAGE})
-    succeeded(hereya.provision(package, "-p", "v=own"))
+    for number in "12":
+        where = ("--state", tmp_path / f"{number}.tfstate", "--id", "same")
+        assert succeeded(hereya.provision(package, *where, "-p", f"v={number}"))["changes"]["add"] == 1
+        # Between the two, the package gets a state of its own.
+        succeeded(hereya.provision(package, "-p", "v=own"))
 
-    result = hereya.provision(package, "--state", tmp_path / "x.tfstate", "-p", "v=new")
+    files = (tmp_path / "1.tfstate", tmp_path / "2.tfstate", package / "terraform.tfstate")
+    assert [read_state(file)["v"] for file in files] == ["1", "2", "own"]
+
+
+@pytest.mark.behaviour("T5")
+def test_a_state_in_a_package_that_gets_a_backend_is_left_alone_and_the_hint_says_what_to_do_with_it(
+    hereya: Driver, make_package: MakePackage
+) -> None:
+    package = make_package({"main.tf": PACKAGE})
+    succeeded(hereya.provision(package, "-p", "v=own"))
+    own = own_states(package)
+    (package / "backend.tf").write_text(OTHER_BACKEND["local"])
+
+    result = hereya.provision(package, "-p", "v=new")
 
     assert failure(result)[:2] == (1, "backend-changed")
     assert "`terraform.tfstate`" in result.result["failure"]["hint"]
     assert "--reconfigure" not in result.result["failure"]["hint"]
-    assert (read_state(package / "terraform.tfstate")["v"], (tmp_path / "x.tfstate").exists()) == (
-        "own",
-        False,
-    )
+    assert (own_states(package), (package / "own.tfstate").exists()) == (own, False)
 
-    # Either of the two ways that the hint names.
-    (package / "terraform.tfstate").rename(tmp_path / "x.tfstate")
-    assert succeeded(hereya.provision(package, "--state", tmp_path / "x.tfstate", "-p", "v=new"))["changes"] == {
-        "add": 0, "change": 1, "destroy": 0, "replace": 0, "import": 0, "forget": 0,
-    }  # fmt: skip
+    # One of the ways that the hint names.
+    (package / "terraform.tfstate").rename(package / "own.tfstate")
+    assert succeeded(hereya.provision(package, "-p", "v=new"))["changes"]["change"] == 1
+
+
+@pytest.mark.behaviour("T10", "F1")
+def test_one_state_file_spelled_in_three_ways_is_one_state_with_one_lock(
+    hereya: Driver, make_package: MakePackage, tmp_path: Path
+) -> None:
+    package = make_package({"main.tf": PACKAGE})
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    spellings = (tmp_path / "real/x.tfstate", "../real/x.tfstate", tmp_path / "link/x.tfstate")
+
+    results = [hereya.provision(package, "--state", path, "-p", "v=1", cwd=package) for path in spellings]
+
+    assert [succeeded(result)["changes"]["add"] for result in results] == [1, 0, 0]
+    assert len({result.result["workspace"] for result in results}) == 1
+    started = [event for result in results for event in result.events if event["type"] == "run_started"]
+    assert (len(started), len({event["key"] for event in started})) == (3, 1)
 
 
 @pytest.mark.behaviour("T6")

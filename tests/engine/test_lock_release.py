@@ -48,6 +48,7 @@ def test_release_refuses_the_living_engine_of_a_dead_run_and_ends_it_gracefully_
     released = cli("lock", "release", package, "--force")
 
     assert released.exit_code == 0, released.stderr
+    assert released.stdout == f"the engine of the dead run `{dead}` was asked to end, and has ended\n"
     assert not is_alive(engine)
     assert scenes.held_locks() == []
     assert scenes.resources(package / "terraform.tfstate") == {
@@ -89,7 +90,7 @@ def test_release_frees_what_a_daemon_holds_after_runner_and_engine_are_gone(
     released = cli("lock", "release", package)
 
     assert released.exit_code == 0, released.stderr
-    assert f"what the dead run `{dead}` had left behind was ended" in released.stdout
+    assert released.stdout == f"what the dead run `{dead}` had left behind was ended\n"
     assert not is_alive(daemon)
     assert scenes.held_locks() == []
     assert scenes.states(cli)[dead] == "failed"

@@ -264,6 +264,50 @@ def test_two_ids_in_a_bucket_are_two_states(
     assert (steps(result), set(succeeded(result)["changes"].values())) == (["apply"], {0})
 
 
+@pytest.mark.behaviour("T10", "T13")
+def test_states_in_the_package_have_nothing_to_do_with_one_in_a_bucket(
+    hereya: Driver, make_package: MakePackage, aws: Aws, bucket: str, locking: Locking
+) -> None:
+    where = in_bucket(bucket, "app", *locking.options)
+    succeeded(hereya.provision(make_package(PACKAGE), *where, "-p", "v=there"))
+    package = make_package(PACKAGE)
+    for workspace in ((), ("-w", "other", "--create-workspace")):
+        succeeded(hereya.provision(package, *workspace, "-p", "v=own"))
+    files = (package / "terraform.tfstate", package / "terraform.tfstate.d/other/terraform.tfstate")
+    own = [file.read_bytes() for file in files]
+    other = in_bucket(bucket, "new", *locking.options)
+
+    # Not even a user who says yes to all copying has one copied.
+    found = hereya.provision(package, *where, "-p", "v=there", "--engine-arg", "init=-force-copy")
+    new = hereya.provision(package, *other, "-p", "v=new")
+    again = hereya.provision(package, *other, "-p", "v=new")
+    destroyed = hereya.destroy(package, *where, "--reinit")
+
+    assert (steps(found), set(succeeded(found)["changes"].values())) == (["init", "apply"], {0})
+    assert (steps(new), succeeded(new)["changes"]["add"]) == (["init", "apply"], 1)
+    assert (steps(again), set(succeeded(again)["changes"].values())) == (["apply"], {0})
+    assert (succeeded(destroyed)["env"], destroyed.result["changes"]["destroy"]) == ({"v": "there"}, 1)
+    assert aws.keys(bucket) == ["app/terraform.tfstate", "new/terraform.tfstate"]
+    assert [aws.outputs(bucket, key) for key in aws.keys(bucket)] == [{}, {"v": "new"}]
+    assert ([file.read_bytes() for file in files], locking.held()) == (own, [])
+    assert hereya.outputs(package) == {"v": "own"}
+
+
+@pytest.mark.behaviour("T6", "T10")
+def test_a_lock_on_a_bucket_is_waited_for_beside_a_state_in_the_package_too(
+    hereya: Driver, make_package: MakePackage, bucket: str, locking: Locking
+) -> None:
+    package = make_package(PACKAGE)
+    succeeded(hereya.provision(package, "-p", "v=own"))
+    locking.hold("app/terraform.tfstate")
+    running = hereya.start("provision", package, *in_bucket(bucket, "app", *locking.options), "-p", "v=1")
+    wait_until_it_waits(running)
+
+    locking.free("app/terraform.tfstate")
+
+    assert succeeded(running.finish())["changes"]["add"] == 1
+
+
 @pytest.mark.behaviour("T6", "T10")
 def test_a_lock_that_somebody_else_holds_is_waited_for(
     hereya: Driver, make_package: MakePackage, aws: Aws, bucket: str, locking: Locking
@@ -355,8 +399,15 @@ resource "terraform_data" "look" {
 """
 
 
-def test_a_bucket_that_does_not_exist_is_named(hereya: Driver, make_package: MakePackage, aws: Aws) -> None:
-    result = hereya.provision(make_package(PACKAGE), *in_bucket("no-such-bucket", "app"))
+@pytest.mark.parametrize("own", [False, True], ids=["no state in the package", "a state in the package"])
+def test_a_bucket_that_does_not_exist_is_named(
+    hereya: Driver, make_package: MakePackage, aws: Aws, own: bool
+) -> None:
+    package = make_package(PACKAGE)
+    if own:
+        succeeded(hereya.provision(package))
+
+    result = hereya.provision(package, *in_bucket("no-such-bucket", "app"))
 
     assert failure(result)[:2] == (1, "backend-unreachable")
     assert "no-such-bucket" in result.result["reason"]

@@ -1,5 +1,6 @@
 """Every option by flag and by its variable, and the order in which values were given."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +293,34 @@ def test_a_request_file_is_what_flags_win_over(tmp_path: Path, monkeypatch: pyte
         Source.REQUEST,
         Source.FLAG,
     ]
+
+
+@pytest.mark.behaviour("T10")
+@pytest.mark.parametrize(
+    ("path", "bucket", "warnings"),
+    [
+        ("flag", "flag", ("`--state` wins: the bucket is not used",)),
+        ("flag", "request", ("`--state` wins: the bucket is not used",)),
+        ("request", "flag", ("`infraConfig.localStatePath` wins: the bucket is not used",)),
+        ("request", "request", ("`infraConfig.localStatePath` wins: the bucket is not used",)),
+        ("flag", None, ()),
+        (None, "flag", ()),
+    ],
+)
+def test_a_bucket_that_a_path_wins_over_is_not_left_out_silently(
+    tmp_path: Path, path: str | None, bucket: str | None, warnings: tuple[str, ...]
+) -> None:
+    state = {"localStatePath": "s"} if path == "request" else {}
+    state |= {"terraformStateBucketName": "b"} if bucket == "request" else {}
+    (tmp_path / "job.json").write_text(json.dumps({"id": "app", "infraConfig": state}))
+    flags = [*(("--state", "s") if path == "flag" else ())]
+    flags += ["--state-bucket", "b"] if bucket == "flag" else []
+
+    request = request_of("--request", str(tmp_path / "job.json"), "--state-region", "r", *flags)
+
+    assert (request.refusal, request.warnings) == (None, warnings)
+    assert request.backend is not None
+    assert request.backend.kind is (BackendKind.LOCAL if path else BackendKind.S3)
 
 
 def test_the_id_of_a_request_alone_is_only_a_name(tmp_path: Path) -> None:

@@ -392,8 +392,7 @@ def test_a_path_that_does_not_exist_has_no_locks(console: Console, command: str)
     assert console("lock", command, missing) == Result(
         3,
         "",
-        "error: there is no `DIRECTORY/gone`\n"
-        "hint: check the path; `hereya-tf lock list` shows all locks\n",
+        "error: there is no `DIRECTORY/gone`\nhint: check the path; `hereya-tf lock list` shows all locks\n",
     )
     assert console("lock", command, console.package / "main.tf" / "below").exit_code == 3
 

@@ -88,6 +88,17 @@ def test_init_takes_backend_files_in_their_order_variables_and_what_the_user_add
     )
 
 
+@pytest.mark.behaviour("T10")
+def test_init_that_migrates_nothing_takes_no_lock_that_it_would_not_wait_for() -> None:
+    assert commands.init_arguments(EngineOptions(), json=False, migrate_nothing=True) == (
+        "init",
+        "-input=false",
+        "-no-color",
+        "-migrate-state",
+        "-lock=false",
+    )
+
+
 @pytest.mark.parametrize(
     "step",
     [

@@ -196,9 +196,7 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
         ),
         pytest.param(
             events.Cancelling("signal", "SIGINT", 60.0),
-            [
-                "interrupted: the engine gets up to 1m00s for what is in flight; a second Ctrl-C gives it up"
-            ],
+            ["interrupted: the engine gets up to 1m00s for what is in flight; a second Ctrl-C gives it up"],
             id="interrupted",
         ),
         pytest.param(
@@ -345,7 +343,6 @@ def test_colour_says_nothing_that_words_do_not() -> None:
     colored = shown(*told, color=True)
 
     assert [line.partition("m")[0] for line in colored if line.startswith("\x1b")] == [
-        "\x1b[31",
         "\x1b[31",
         "\x1b[33",
         "\x1b[32",

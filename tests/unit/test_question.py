@@ -102,7 +102,8 @@ def test_what_is_asked_before_a_provision(person: Person) -> None:
 def test_what_is_asked_before_a_destroy(person: Person) -> None:
     assert person.types(b"web-shop\n").is_asked(DESTROY)
     assert person.seen == (
-        "\nPlan for web-shop: 3 to add, 2 to change, 1 to destroy\nType the package's name, `web-shop`, to destroy it: "
+        "\nPlan for web-shop: 3 to add, 2 to change, 1 to destroy\n"
+        "Type the package's name, `web-shop`, to destroy it: "
     )
 
 

@@ -87,6 +87,60 @@ def test_a_relative_path_is_the_callers(tmp_path: Path, monkeypatch: pytest.Monk
     assert backend == GeneratedBackend(BackendKind.LOCAL, "app", path=str(tmp_path / "a.tfstate"))
 
 
+@pytest.mark.behaviour("T10", "F1")
+def test_a_file_by_several_paths_is_one_state_with_one_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = tmp_path.resolve()
+    (base / "real").mkdir()
+    (base / "link").symlink_to("real")
+    (base / "file").symlink_to("real/a")
+    monkeypatch.chdir(base / "link")
+
+    backends = [generated(state=path) for path in ("a", base / "real/a", base / "link/a", "../file")]
+
+    assert [backend.path for backend in backends if backend is not None] == [str(base / "real/a")] * 4
+    assert len({identified(tmp_path, backend=backend).key for backend in backends}) == 1
+
+
+@pytest.mark.behaviour("T10")
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("loop/a", "Too many levels of symbolic links"),
+        ("loop", "Too many levels of symbolic links"),
+        ("x" * 256, "File name too long"),
+        ("a\0b", "embedded null"),
+    ],
+    ids=["below a loop", "a loop", "too long", "no name"],
+)
+def test_a_path_that_no_file_can_have_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+
+    with pytest.raises(BadInput) as caught:
+        generated(state=state)
+
+    sentence, hints = refusal(caught)
+    assert sentence.startswith(f"`--state {state}` cannot be the path of a file: {why}")
+    assert hints == ("check the links on its way and its name",)
+
+
+@pytest.mark.behaviour("T10")
+@pytest.mark.parametrize("state", ["\ud800.tfstate", "link/a.tfstate"], ids=["given", "found"])
+def test_a_path_that_is_no_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if state.startswith("link"):
+        (tmp_path / "link").symlink_to(os.fsdecode(b"\xff"))
+
+    with pytest.raises(BadInput, match=r"is not UTF-8 text, as the engine's files are"):
+        generated(state=state)
+
+
 def test_without_an_id_the_path_is_the_id(tmp_path: Path) -> None:
     one, same, other = (generated(state=tmp_path / name) for name in ("a", "a", "b"))
 
