@@ -84,19 +84,21 @@ class PlainLines:
 
     def lines(self, record: Record) -> list[str]:
         """The lines for one event, without newlines; often none."""
-        moment = datetime.fromisoformat(record["ts"])
         if self._began is None:
-            self._began = moment
+            self._began = datetime.fromisoformat(record["ts"])
         if record["type"] in ("step_started", "step_finished"):
             self._step = record["step"]
             self._steps += record["type"] == "step_started"
         texts = self._texts(record)
+        if not texts:
+            return []
+        moment = datetime.fromisoformat(record["ts"])
         since = max(0.0, (moment - self._began).total_seconds())  # a clock may be set back
         part = "end" if record["type"] == "result" else self._step or "start"
         prefix = f"{format_seconds(since):>7}  {visible(part):<8} "
         below = "\n" + " " * len(prefix)
         shown = "\n".join(prefix + visible(text).replace("\n", below) for text in texts)
-        return [self._colored(record, line.rstrip()) for line in shown.split("\n") if texts]
+        return [self._colored(record, line.rstrip()) for line in shown.split("\n")]
 
     def _colored(self, record: Record, line: str) -> str:
         """Red for errors, yellow for warnings; the text says the same without a colour."""
