@@ -9,15 +9,17 @@ from hereya_tf.engine import Binary, EngineName, commands, quirks
 from hereya_tf.engine.choose import choose, expected_engine
 from hereya_tf.engine.commands import EngineOptions
 from hereya_tf.engine.evidence import check_mismatch, evidence
-from hereya_tf.errors import BadInput, EngineUnsupported, HereyaError
+from hereya_tf.engine_files import write_backend_files, write_variable_files
+from hereya_tf.errors import BadInput, EngineUnavailable, EngineUnsupported, HereyaError
 from hereya_tf.events import Operation, Question
 from hereya_tf.inputs import values
 from hereya_tf.inputs.given import Given
+from hereya_tf.inputs.hereyarc import Hereyarc, plan_defaults, read_hereyarc
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.inputs.variable_files import sensitive_values, text_values, variable_values
 from hereya_tf.operation import Plan
 from hereya_tf.package import Package, read_package
-from hereya_tf.reading import read_input_file, read_regular_file, reason
+from hereya_tf.reading import read_input_file, reason
 from hereya_tf.redaction import Redactor
 from hereya_tf.redaction.credential_shapes import credential_values, looks_like_credential_name
 from hereya_tf.runs.directory import RunDirectory
@@ -25,11 +27,12 @@ from hereya_tf.workspace import (
     BackendKind,
     GeneratedBackend,
     Workspace,
-    backend_settings_text,
     identify_workspace,
     local_workspaces,
     unknown_workspace,
 )
+
+_GO_OVER = "to go over to Terraform on purpose: `--engine terraform`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +63,11 @@ class RunRequest:
     engine_messages: bool = False
     # What was wrong with the request before it could be built.
     refusal: HereyaError | None = None
+
+    @property
+    def names_engine(self) -> bool:
+        """Whether the caller said which engine it has to be."""
+        return self.engine not in (None, "auto")
 
     def identify(self, environment: Mapping[str, str]) -> Workspace:
         """The workspace of the run. Raises BadInput for options that exclude each other."""
@@ -99,24 +107,13 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
         raise request.refusal
     given = {**environment, **dict(request.additions)}
     commands.refuse_cli_args(given, ignore=request.ignore_cli_args)
-    tofu = _expects_opentofu(request, environment)
-    package = read_package(request.package, tofu=tofu)
+    hereyarc = read_hereyarc(request.package)
+    tofu = _expects_opentofu(request, hereyarc, environment)
+    package, planned = _read(request, hereyarc, given, redactor, tofu=tofu)
     workspace = request.identify(environment)
-    planned = values.plan_values(package, environment=request.additions, inputs=request.inputs)
-    _learn_secrets(redactor, request, package, planned, given)
-    found = _evidence(package, workspace)
-    binary = choose(
-        request.engine,
-        wish_source=request.engine_source,
-        environment=environment,
-        cache_directory=cache,
-        evidence=frozenset(found),
-        directory=request.package,
-    )
+    binary = _choose(request, hereyarc, environment, cache, _evidence(package, workspace))
     if (binary.engine is EngineName.OPENTOFU) is not tofu:
-        package = read_package(request.package, tofu=not tofu)
-        planned = values.plan_values(package, environment=request.additions, inputs=request.inputs)
-        _learn_secrets(redactor, request, package, planned, given)
+        package, planned = _read(request, hereyarc, given, redactor, tofu=not tofu)
     _check_support(binary, request)
     return Prepared(
         package=package,
@@ -131,16 +128,70 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
             log_file=request.engine_log,
         ),
         warnings=(*request.warnings, *planned.warnings, *_vain(request.redact, package, given)),
-        explicit_engine=request.engine not in (None, "auto"),
+        explicit_engine=request.names_engine,
         masked_outputs=package.outputs.intersection(request.redact),
     )
 
 
-def _expects_opentofu(request: RunRequest, environment: Mapping[str, str]) -> bool:
+def _read(
+    request: RunRequest,
+    hereyarc: Hereyarc,
+    environment: Mapping[str, str],
+    redactor: Redactor,
+    *,
+    tofu: bool,
+) -> tuple[Package, values.Values]:
+    """The package as one of the engines reads it, and the values for it."""
+    package = read_package(request.package, tofu=tofu)
+    defaults = plan_defaults(
+        hereyarc, package, environment=environment, additions=request.additions, inputs=request.inputs
+    )
+    planned = values.plan_values(
+        package, environment=request.additions, inputs=request.inputs, defaults=defaults.values
+    )
+    _learn_secrets(redactor, request, package, planned, environment)
+    for default in defaults.values:
+        if default.name in request.redact:
+            redactor.add(default.value)
+    return package, planned._replace(warnings=(*defaults.warnings, *planned.warnings))
+
+
+def _expects_opentofu(request: RunRequest, hereyarc: Hereyarc, environment: Mapping[str, str]) -> bool:
     """Whether OpenTofu's own files count: bad input is to be refused before an engine is asked for its name."""
+    if hereyarc.asks_for_opentofu and not request.names_engine:
+        return True
     written_by = frozenset(evidence(request.package, frozenset(), None))
     expected = expected_engine(request.engine, environment=environment, evidence=written_by)
     return expected is EngineName.OPENTOFU
+
+
+def _choose(
+    request: RunRequest,
+    hereyarc: Hereyarc,
+    environment: Mapping[str, str],
+    cache: Path,
+    found: Mapping[EngineName, str],
+) -> Binary:
+    """The engine that the caller names, else the one that the package asks for, else what there is."""
+    asked = hereyarc.asks_for_opentofu and not request.names_engine
+    try:
+        binary = choose(
+            "tofu" if asked else request.engine,
+            wish_source=hereyarc.file if asked else request.engine_source,
+            environment=environment,
+            cache_directory=cache,
+            evidence=frozenset(found),
+            directory=request.package,
+        )
+    except EngineUnavailable as error:
+        raise EngineUnavailable(str(error), *error.hints, *((_GO_OVER,) if asked else ())) from error
+    if asked and binary.engine is not EngineName.OPENTOFU:
+        raise EngineUnavailable(
+            f"`{hereyarc.file}` asks for OpenTofu, and `{binary.path}` is {binary.engine.title}",
+            "install OpenTofu",
+            _GO_OVER,
+        )
+    return binary
 
 
 def prepare_plan(
@@ -151,8 +202,8 @@ def prepare_plan(
     ask: Callable[[Question], bool] | None,
 ) -> Plan:
     """Write the private files that the engine reads, and say what is to be done. Raises NoRoom."""
-    variable_files, variable_contents = _variable_files(prepared.values, directory)
-    backend_files, backend_contents = _backend_files(request.backend_config, directory)
+    variable_files, variable_contents = write_variable_files(prepared.values, directory)
+    backend_files, backend_contents = write_backend_files(request.backend_config, directory)
     return Plan(
         operation=request.operation,
         workspace=prepared.workspace,
@@ -272,51 +323,3 @@ def _vain(wishes: Sequence[str], package: Package, environment: Mapping[str, str
         for wish in wishes
         if not wish.startswith("@") and wish not in known
     ]
-
-
-def _variable_files(
-    planned: values.Values, directory: RunDirectory
-) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    paths = []
-    contents = []
-    for number, file in enumerate(planned.files):
-        if isinstance(file, VariableFile):
-            paths.append(file.path)
-            contents.append(_content(file.path))
-        elif file.values:
-            contents.append(values.encode(file))
-            paths.append(directory.private_file(f"values-{number}.tfvars.json", contents[-1]))
-    return tuple(paths), tuple(contents)
-
-
-def _backend_files(
-    entries: Sequence[str], directory: RunDirectory
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """`--backend-config` in its order; values go into private files, for `ps` shows arguments to everyone."""
-    files: list[str] = []
-    contents: list[str] = []
-    pairs: dict[str, str] = {}
-
-    def close_pairs() -> None:
-        if pairs:
-            contents.append(backend_settings_text(pairs))
-            files.append(str(directory.private_file(f"backend-{len(files)}.tfbackend", contents[-1])))
-            pairs.clear()
-
-    for entry in entries:
-        name, separator, text = entry.partition("=")
-        if separator:
-            pairs[name.strip()] = text
-        else:
-            close_pairs()
-            files.append(str(Path(entry).absolute()))
-            contents.append(_content(Path(entry)))
-    close_pairs()
-    return tuple(files), tuple(contents)
-
-
-def _content(path: Path) -> str:
-    try:
-        return read_regular_file(path).decode("utf-8", "surrogateescape")
-    except OSError:
-        return ""

@@ -52,11 +52,12 @@ def plan_values(
     *,
     environment: Sequence[tuple[str, str]],
     inputs: Sequence[Given | VariableFile],
+    defaults: Sequence[Given] = (),
 ) -> Values:
     """Decide which variable files the engine gets for what was given; raises BadInput.
 
-    Entries of `environment` that a declared variable is named after come first, then runs of
-    consecutive parameters, and variable files, in their order. Only declared variables are passed; but
+    `defaults` come first, then entries of `environment` that a declared variable is named after, then runs
+    of consecutive parameters, and variable files, in their order. Only declared variables are passed; but
     when a file does not parse, a name that was not found is passed all the same. Its declaration may be
     where the parser failed (`1.5E-3` is valid, and too much for it), and the engine would go on with
     the default.
@@ -64,7 +65,7 @@ def plan_values(
     files: list[GeneratedFile | VariableFile] = []
     warnings: list[str] = []
     secrets: list[object] = []
-    for group in _groups(package, environment, inputs):
+    for group in (defaults, *_groups(package, environment, inputs)):
         if isinstance(group, VariableFile):
             files.append(group)
             continue

@@ -1,14 +1,41 @@
-"""What the engine's own variable files say about sensitive variables: to be redacted (I/O)."""
+"""What the engine's own variable files set: names for precedence, values to be redacted (I/O)."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from hereya_tf import exact
 from hereya_tf.package import Package
-from hereya_tf.package.declarations import read_literals
+from hereya_tf.package.declarations import read_attribute_names, read_literals
 from hereya_tf.reading import read_regular_file
 
 _LARGEST_FILE = 16 << 20  # bytes
+
+
+class SetNames(NamedTuple):
+    """Which names files set; `doubtful` when one of them could not be read, or has a part that does not parse."""
+
+    names: frozenset[str]
+    doubtful: bool
+
+
+def names_set(files: Iterable[Path], wanted: frozenset[str]) -> SetNames:
+    """Which of the `wanted` names the files set. Where one does not parse, each name that occurs in it counts."""
+    found: set[str] = set()
+    doubtful = False
+    for file in files:
+        try:
+            source = read_regular_file(file, at_most=_LARGEST_FILE + 1)
+        except (OSError, ValueError):
+            doubtful = True
+            continue
+        names = _json_names(source) if file.name.endswith(".json") else read_attribute_names(source)
+        if names is None:
+            doubtful = True
+            names = frozenset(re.findall(r"[\w-]+", source.decode("utf-8", "replace")))
+        found |= names & wanted
+    return SetNames(frozenset(found), doubtful)
 
 
 def sensitive_values(package: Package, files: Sequence[Path]) -> Iterator[object]:
@@ -25,7 +52,7 @@ def variable_values(package: Package, files: Sequence[Path], names: frozenset[st
     if not names:
         return
     declaring = {package.directory / package.variables[name].file for name in names}
-    for file in (*files, *_automatic(package.directory), *sorted(declaring)):
+    for file in (*files, *automatic_files(package.directory), *sorted(declaring)):
         try:
             source = read_regular_file(file, at_most=_LARGEST_FILE)
         except OSError:
@@ -44,7 +71,8 @@ def text_values(name: str, text: str) -> Iterator[object]:
         yield from read_literals(f"{name} = {text}\n".encode("utf-8", "surrogateescape"), frozenset((name,)))
 
 
-def _automatic(directory: Path) -> Iterator[Path]:
+def automatic_files(directory: Path) -> Iterator[Path]:
+    """The variable files of a package that the engine loads by itself."""
     try:
         entries = sorted(directory.iterdir())
     except OSError:
@@ -53,6 +81,14 @@ def _automatic(directory: Path) -> Iterator[Path]:
         name = entry.name.removesuffix(".json")
         if name == "terraform.tfvars" or name.endswith(".auto.tfvars"):
             yield entry
+
+
+def _json_names(source: bytes) -> frozenset[str] | None:
+    try:
+        document = exact.loads(source.decode("utf-8"))
+    except (ValueError, ArithmeticError, RecursionError):
+        return None
+    return frozenset(document) if isinstance(document, dict) else None
 
 
 def _json_values(source: bytes, names: frozenset[str]) -> Iterator[object]:

@@ -134,6 +134,15 @@ def read_literals(source: bytes, names: frozenset[str]) -> Iterator[str]:
                         yield from _literals(expression, source)
 
 
+def read_attribute_names(source: bytes) -> frozenset[str] | None:
+    """The names that a `*.tfvars` file sets; None when a part of it does not parse."""
+    source = source.removeprefix(_BYTE_ORDER_MARK)
+    if len(source) > _LARGEST_FILE:
+        return None
+    root = _parser().parse(source).root_node
+    return None if root.has_error else frozenset(name for name, _ in _attributes(root, source))
+
+
 def _literals(expression: "Node", source: bytes) -> Iterator[str]:
     pending = [expression]
     while pending:
