@@ -59,7 +59,7 @@ def plan_values(
     `defaults` come first, then entries of `environment` that a declared variable is named after, then runs
     of consecutive parameters, and variable files, in their order. Only declared variables are passed; but
     when a file does not parse, a name that was not found is passed all the same. Its declaration may be
-    where the parser failed (`1.5E-3` is valid, and too much for it), and the engine would go on with
+    where the parser failed (`1e400` is valid, and too much for it), and the engine would go on with
     the default.
     """
     files: list[GeneratedFile | VariableFile] = []
