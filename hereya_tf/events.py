@@ -22,6 +22,13 @@ class Operation(StrEnum):
 
     PROVISION = "provision"
     DESTROY = "destroy"
+    PLAN = "plan"
+    APPLY = "apply"
+    DRIFT = "drift"
+    OUTPUT = "output"
+    INIT = "init"
+    VALIDATE = "validate"
+    TF = "tf"
 
 
 class RunStarted(NamedTuple):
@@ -207,6 +214,10 @@ class Question(NamedTuple):
     operation: Operation
     package: Path
     planned: ChangeCounts
+    # The first of them, as many as are kept; `planned` counts them all.
+    changes: tuple[ChangeEvent, ...] = ()
+    # The engine's own words on it, for people.
+    difference: str = ""
 
 
 class StateInfo(NamedTuple):
