@@ -9,7 +9,7 @@ from hereya_tf.engine import Binary
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import HereyaError
 from hereya_tf.events import Operation
-from hereya_tf.operation import Performance
+from hereya_tf.operations import Performance
 from hereya_tf.redaction import Redactor
 from hereya_tf.runs import outcome
 from hereya_tf.runs.directory import REPORT, RunDirectory
@@ -18,12 +18,22 @@ from hereya_tf.runs.narration import diagnostic_event
 _AFTER_INTERRUPT = ("run it again: what was in flight and did not get ready is replaced then",)
 
 
+class PlanView(NamedTuple):
+    """What a plan, or a look for drift, has found: the changes, and the engine's own words on them."""
+
+    changes: tuple[events.ChangeEvent, ...]
+    counts: events.ChangeCounts
+    difference: str
+    document: str
+
+
 class Ended(NamedTuple):
     """A run's result as its log has it, and with every value for who may see them."""
 
     result: events.Result
     revealed: events.Result
     withheld: tuple[str, ...]
+    plan: PlanView | None = None
 
 
 class Facts(NamedTuple):
@@ -49,20 +59,19 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
     outputs = performance.outputs if performance is not None else {}
     shown = outcome.present_outputs(outputs, redactor, reveal=False)
     everything = outcome.present_outputs(outputs, redactor, reveal=True)
-    acted = performance.acted if performance is not None else None
     result = events.Result(
         success=error is None,
         status=outcome.Status.SUCCEEDED if error is None else outcome.status_of(error),
         reason=None if error is None else redactor.text(str(error)),
-        exit_code=0 if error is None else outcome.exit_code_of(error),
+        exit_code=_exit_code(performance) if error is None else outcome.exit_code_of(error),
         operation=facts.operation,
         package=str(facts.package),
         workspace=facts.workspace,
         engine=binary and events.EngineInfo(binary.engine, str(binary.version)),
         env=shown.env,
         outputs=shown.outputs,
-        changes=acted.summary.done if acted is not None else events.ChangeCounts(),
-        drift=None,
+        changes=_changes(facts),
+        drift=performance.drifted if performance is not None else None,
         failure=None if error is None else _failure(facts, error, directory, redactor),
         timings=_timings(facts),
         report=None,
@@ -70,7 +79,35 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
     if error is not None:
         result = result._replace(report=_write_report(result, directory, redactor))
     revealed = result._replace(env=everything.env, outputs=everything.outputs)
-    return Ended(result, revealed, () if reveal else shown.withheld)
+    return Ended(result, revealed, () if reveal else shown.withheld, _plan_view(performance))
+
+
+def _exit_code(performance: Performance | None) -> int:
+    return performance.exit_code if performance is not None else 0
+
+
+def _changes(facts: Facts) -> events.ChangeCounts:
+    """What was done; of a plan, what would be."""
+    performance = facts.performance
+    if performance is None:
+        return events.ChangeCounts()
+    planned = performance.planned
+    if facts.operation is Operation.PLAN and planned is not None:
+        return planned.summary.planned
+    return performance.acted.summary.done if performance.acted is not None else events.ChangeCounts()
+
+
+def _plan_view(performance: Performance | None) -> PlanView | None:
+    planned = performance.planned if performance is not None else None
+    if performance is None or planned is None:
+        return None
+    drifts = performance.assignment.operation is Operation.DRIFT
+    return PlanView(
+        changes=planned.summary.drifted if drifts else planned.summary.changes,
+        counts=events.ChangeCounts() if drifts else planned.summary.planned,
+        difference=performance.difference,
+        document=performance.plan_document,
+    )
 
 
 def _failure(

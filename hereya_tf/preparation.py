@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hereya_tf.engine import Binary, EngineName, commands, quirks
 from hereya_tf.engine.choose import choose, expected_engine
-from hereya_tf.engine.commands import EngineOptions
+from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions
 from hereya_tf.engine.evidence import check_mismatch, evidence
 from hereya_tf.engine_files import write_backend_files, write_variable_files
 from hereya_tf.errors import BadInput, EngineUnavailable, EngineUnsupported, HereyaError
@@ -17,7 +17,7 @@ from hereya_tf.inputs.given import Given
 from hereya_tf.inputs.hereyarc import Hereyarc, plan_defaults, read_hereyarc
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.inputs.variable_files import sensitive_values, text_values, variable_values
-from hereya_tf.operation import Plan
+from hereya_tf.operations.assignment import Assignment
 from hereya_tf.package import Package, read_package
 from hereya_tf.reading import read_input_file, reason
 from hereya_tf.redaction import Redactor
@@ -53,6 +53,14 @@ class RunRequest:
     engine: str | None = None
     engine_source: str = "--engine"
     engine_options: EngineOptions
+    init_options: InitOptions = InitOptions()
+    plan_options: PlanOptions = PlanOptions()
+    # Where the plan bundle goes (`plan`), or which one is applied (`apply`).
+    bundle: Path | None = None
+    wants_difference: bool = False
+    wants_plan_document: bool = False
+    # The engine's arguments, of `tf`.
+    arguments: tuple[str, ...] = ()
     engine_log: Path | None = None
     ignore_cli_args: bool = False
     reinit: bool = False
@@ -194,22 +202,24 @@ def _choose(
     return binary
 
 
-def prepare_plan(
+def prepare_assignment(
     request: RunRequest,
     prepared: Prepared,
     directory: RunDirectory,
     cache: Path,
     ask: Callable[[Question], bool] | None,
-) -> Plan:
+) -> Assignment:
     """Write the private files that the engine reads, and say what is to be done. Raises NoRoom."""
     variable_files, variable_contents = write_variable_files(prepared.values, directory)
     backend_files, backend_contents = write_backend_files(request.backend_config, directory)
-    return Plan(
+    return Assignment(
         operation=request.operation,
         workspace=prepared.workspace,
         doubtful_workspace=_doubtful_workspace(request, prepared),
         create_workspace=request.create_workspace,
         options=request.engine_options,
+        init_options=request.init_options,
+        plan_options=request.plan_options,
         backend_files=backend_files,
         backend_contents=backend_contents,
         variable_files=variable_files,
@@ -217,6 +227,8 @@ def prepare_plan(
         reinit=request.reinit,
         cache=cache,
         ask=ask,
+        wants_difference=request.wants_difference,
+        wants_plan_document=request.wants_plan_document,
     )
 
 

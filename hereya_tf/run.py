@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,12 +10,11 @@ from pathlib import Path
 from hereya_tf import __version__, events, locks
 from hereya_tf.ending import Ended, Facts, conclude
 from hereya_tf.engine.commands import Step
-from hereya_tf.errors import Busy, HereyaError, NoRoom, own_fault
-from hereya_tf.events import Question
-from hereya_tf.locks.directory import find_lock_directory
-from hereya_tf.operation import Performance
+from hereya_tf.errors import HereyaError, own_fault
+from hereya_tf.events import Operation, Question
+from hereya_tf.operations import LocksNeeded, Performance, perform
 from hereya_tf.places import Places
-from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_plan
+from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_assignment
 from hereya_tf.redaction import Redactor
 from hereya_tf.runs import history
 from hereya_tf.runs.adoption import adopt_left_over
@@ -26,7 +24,11 @@ from hereya_tf.steps import Context
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.supervision.process import HEARTBEAT_SECONDS
 from hereya_tf.supervision.process_table import ProcessIdentity, identify_ourselves
-from hereya_tf.workspace import Workspace, override_owner, remove_override, write_override
+from hereya_tf.turn import Applicant, backend_in_place, locked
+from hereya_tf.workspace import Workspace
+
+# They are begun without the locks, and take them when that is not enough.
+_READ_ONLY = (Operation.OUTPUT, Operation.VALIDATE)
 
 
 class _Timer:
@@ -143,89 +145,64 @@ class Run:
         prepared = self._prepared
         assert prepared is not None
         self._interrupt.check()
-        with self._locked(prepared.workspace) as held, self._backend_in_place(prepared.workspace):
-            prepared.check_engine()
-            # Not before the locks are ours: a run that is killed while it waits is adopted by nobody.
-            self._directory.keep_secrets(self._redactor.secrets())
-            plan = prepare_plan(self._request, prepared, self._directory, self._places.cache, self._asker())
-            context = Context(
-                binary=prepared.binary,
-                package=self._package,
-                environment=prepared.environment,
-                interrupt=self._interrupt,
-                grace=self._request.grace,
-                journal=self._journal,
-                directory=self._directory,
-                lock_descriptors=tuple(lock.fd for lock in held),
-                engine_messages=self._request.engine_messages,
-                on_start=lambda step, attempt, process: self._engine_started(held, step, attempt, process),
-            )
-            self._performance = Performance(context, plan)
+        if self._request.operation in _READ_ONLY:
             try:
-                self._performance.perform()
-            finally:
-                for lock in held:
-                    lock.record_engine(None)
-                # For the same reason before the locks are free again.
+                self._perform(prepared, ())
+            except LocksNeeded:
                 self._directory.remove_private_files()
-
-    @contextlib.contextmanager
-    def _locked(self, workspace: Workspace) -> Iterator[tuple[locks.Lock, ...]]:
-        """The package directory's lock, then the workspace's: always in this order."""
-        keys = (
-            locks.LockKey(locks.LockKind.PACKAGE, str(self._package)),
-            locks.LockKey(locks.LockKind.WORKSPACE, workspace.key),
-        )
-        deadline = None if self._request.wait is None else time.monotonic() + self._request.wait
-        with contextlib.ExitStack() as stack:
-            held = []
+            else:
+                return
+        applicant = self._applicant(prepared.workspace)
+        with contextlib.ExitStack() as turn:
             with self._timer.part("wait"):
-                directory = find_lock_directory(self._places.locks, self._warn)
-                for key in keys:
-                    lock = self._acquire(directory, key, deadline)
-                    stack.callback(lock.release)
-                    held.append(lock)
+                held = turn.enter_context(locked(applicant, self._places.locks))
             self._journal.emit(events.LockAcquired(round(self._timer.parts["wait"], 3)))
             left = {lock.predecessor.run for lock in held if lock.predecessor is not None}
             if left and self._record is not None:
                 adopt_left_over(self._places.runs, left, self._record, self._warn)
-            yield tuple(held)
+            turn.enter_context(backend_in_place(self._package, prepared.workspace.backend, applicant))
+            self._perform(prepared, held)
 
-    def _acquire(self, directory: Path, key: locks.LockKey, deadline: float | None) -> locks.Lock:
+    def _perform(self, prepared: Prepared, held: tuple[locks.Lock, ...]) -> None:
+        """The steps; without locks nothing but reading. Raises LocksNeeded when that is not enough."""
+        prepared.check_engine()
+        # Not before the locks are ours: a run that is killed while it waits is adopted by nobody.
+        self._directory.keep_secrets(self._redactor.secrets())
+        assignment = prepare_assignment(
+            self._request, prepared, self._directory, self._places.cache, self._asker()
+        )
+        context = Context(
+            binary=prepared.binary,
+            package=self._package,
+            environment=prepared.environment,
+            interrupt=self._interrupt,
+            grace=self._request.grace,
+            journal=self._journal,
+            directory=self._directory,
+            lock_descriptors=tuple(lock.fd for lock in held),
+            engine_messages=self._request.engine_messages,
+            on_start=lambda step, attempt, process: self._engine_started(held, step, attempt, process),
+        )
+        self._performance = Performance(context, assignment)
         try:
-            return locks.acquire(
-                directory,
-                key,
-                self._holder(key),
-                deadline=deadline,
-                pause=self._pause,
-                on_waiting=functools.partial(self._waiting, key.kind),
-            )
-        except OSError as error:
-            raise NoRoom(
-                f"the lock of `{key.name}` cannot be kept in `{directory}`: {error.strerror}",
-                "see that nobody removes that directory, and that it can be written to",
-            ) from error
-
-    @contextlib.contextmanager
-    def _backend_in_place(self, workspace: Workspace) -> Iterator[None]:
-        """The generated backend lives until the last engine command is over, however that ends."""
-        if owner := history.living_owner(override_owner(self._package)):
-            raise Busy(
-                f"run `{owner}` is at work in `{self._package}`, and keeps its locks in another place",
-                "use one `HEREYA_TF_STATE_DIR` for all runs of a package, or wait until that run has ended",
-            )
-        if remove_override(self._package):
-            self._warn("a generated backend that a killed run had left in the package was removed")
-        if workspace.backend is None:
-            yield
-            return
-        owner_line = history.owner_line(self.id, identify_ourselves())
-        write_override(self._package, workspace.backend, owner=owner_line)
-        try:
-            yield
+            perform(self._performance)
         finally:
-            remove_override(self._package)
+            for lock in held:
+                lock.record_engine(None)
+            # For the same reason before the locks are free again.
+            self._directory.remove_private_files()
+
+    def _applicant(self, workspace: Workspace) -> Applicant:
+        return Applicant(
+            run=self.id,
+            operation=self._request.operation,
+            package=self._package,
+            workspace_key=workspace.key,
+            wait=self._request.wait,
+            emit=self._journal.emit,
+            warn=self._warn,
+            pause=self._pause,
+        )
 
     def _engine_started(
         self, held: tuple[locks.Lock, ...], step: Step, attempt: int, process: ProcessIdentity | None
@@ -237,29 +214,6 @@ class Run:
                 engine=str(self._prepared.binary.engine), engine_process=process, step=step, attempt=attempt
             )
             self._directory.write_record(self._record)
-
-    def _holder(self, key: locks.LockKey) -> locks.Holder:
-        return locks.Holder(
-            run=self.id,
-            process=identify_ourselves(),
-            host=history.host_name(),
-            operation=self._request.operation,
-            since=events.timestamp(time.time()),
-            key=key.name,
-        )
-
-    def _waiting(self, kind: locks.LockKind, waiting: locks.Waiting) -> None:
-        holder = waiting.holder
-        self._journal.emit(
-            events.LockWaiting(
-                kind,
-                waiting.position,
-                holder
-                and events.HolderInfo(
-                    holder.run, holder.process.pid, holder.host, holder.operation, holder.since
-                ),
-            )
-        )
 
     def _pause(self, seconds: float) -> None:
         """A wait that ends early, with the error that fits, when the run is to end."""

@@ -22,6 +22,9 @@ from hereya_tf.supervision.process import Command, Exit, Watcher, run_command
 from hereya_tf.supervision.process_table import ProcessIdentity
 
 
+_DETAILED_EXITCODE = "-detailed-exitcode"
+
+
 class Context(NamedTuple):
     """What every step of a run has in common."""
 
@@ -67,7 +70,12 @@ class StepOutcome(NamedTuple):
 
 
 def run_step(
-    context: Context, step: Step, arguments: tuple[str, ...], *, attempt: int = 1, streams: bool = True
+    context: Context,
+    step: Step,
+    arguments: tuple[str, ...],
+    *,
+    attempt: int = 1,
+    streams: bool = True,
 ) -> StepOutcome:
     """Run one engine command. `streams` says that its stdout is messages, and not a document."""
     argv = (*context.binary.argv, *arguments)
@@ -92,7 +100,7 @@ def run_step(
             grace=context.grace,
             watcher=_watcher(context, step, attempt, transcript, started, capture),
         )
-        outcome = _outcome(context, step, shlex.join(argv), transcript, exit_, capture)
+        outcome = _outcome(context, step, argv, transcript, exit_, capture)
         context.journal.emit(
             events.StepFinished(step, outcome.ok, exit_.code, round(exit_.seconds, 3), False)
         )
@@ -171,15 +179,20 @@ def _watcher(
 
 
 def _outcome(
-    context: Context, step: Step, command: str, transcript: Transcript, exit_: Exit, capture: Capture
+    context: Context,
+    step: Step,
+    argv: tuple[str, ...],
+    transcript: Transcript,
+    exit_: Exit,
+    capture: Capture,
 ) -> StepOutcome:
     transcript.finish()
     summary = transcript.summary
     outcome = StepOutcome(
         step=step,
-        command=context.journal.redactor.text(command),
+        command=context.journal.redactor.text(shlex.join(argv)),
         exit=exit_,
-        ok=_agrees(step, exit_, summary, streams=transcript.streams),
+        ok=_agrees(step, exit_, summary, streams=transcript.streams, detailed=_DETAILED_EXITCODE in argv),
         summary=summary,
         document=transcript.document,
         stdout="",
@@ -220,14 +233,15 @@ def _explained(context: Context, outcome: StepOutcome, capture: Capture, *, stre
     )
 
 
-def _agrees(step: Step, exit_: Exit, summary: Summary, *, streams: bool) -> bool:
-    """Success is exit code and stream agreeing."""
+def _agrees(step: Step, exit_: Exit, summary: Summary, *, streams: bool, detailed: bool) -> bool:
+    """Success is exit code and stream agreeing; `detailed` says that 2 is the code of a plan with changes."""
     if exit_.code is None or not streams:
-        return exit_.code == 0
+        return exit_.code == 0 and not summary.error_count
+    good = succeeded(exit_.code, summary, detailed_exitcode=detailed)
     # A full disk may have cut the stream off, and COMP_LINE makes any command do nothing, with code 0.
     if step in (Step.APPLY, Step.DESTROY):
-        return succeeded(exit_.code, summary) and summary.final is not None
+        return good and summary.final is not None
     if step is Step.PLAN:
         # What nobody has been shown cannot have been approved.
-        return succeeded(exit_.code, summary) and summary.plan is not None
-    return succeeded(exit_.code, summary)
+        return good and summary.plan is not None
+    return good

@@ -2,18 +2,17 @@
 
 import os
 import shlex
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hereya_tf import events
 from hereya_tf.cli.files import CallersFile
+from hereya_tf.cli.front import question, sinks
 from hereya_tf.cli.places import find_places
 from hereya_tf.ending import Ended
 from hereya_tf.errors import BadInput
 from hereya_tf.preparation import RunRequest
 from hereya_tf.run import Run
-from hereya_tf.runs.journal import Sink
 from hereya_tf.supervision.interrupt import Interrupt, signals_ask
 from hereya_tf.ui.outlet import Outlet
 
@@ -40,8 +39,8 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             environment=environment,
             places=find_places(environment),
             interrupt=interrupt,
-            sinks=_sinks(options, stdout, stderr, log),
-            ask=_question(stderr),
+            sinks=sinks(options, stdout, stderr, log),
+            ask=question(stderr),
         )
         ended = run.execute()
         files = [*_reports(ended, options, warn), *(file for file in (results, log) if file is not None)]
@@ -60,50 +59,6 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
         stdout.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
         stderr.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
     return ended.result.exit_code
-
-
-def _sinks(options: dict[str, Any], stdout: Outlet, stderr: Outlet, log: CallersFile | None) -> list[Sink]:
-    sinks = []
-    if options["json_output"]:
-        sinks.append(Sink(lambda _record, line: stdout.write(f"{line}\n"), stdout.flush, reveals=True))
-    else:
-        sinks.append(_plain_sink(options, stderr))
-    if log is not None:
-        sinks.append(Sink(lambda _record, line: log.write(f"{line}\n"), log.flush))
-    return sinks
-
-
-def _plain_sink(options: dict[str, Any], stderr: Outlet) -> Sink:
-    from hereya_tf.ui.plain import Detail, PlainLines
-
-    detail = Detail.QUIET if options["quiet"] else Detail.VERBOSE if options["verbose"] else Detail.NORMAL
-    plain = PlainLines(detail, color=_wants_color(options["color"]), progress=not options["no_progress"])
-
-    def write(record: Mapping[str, Any], _line: str) -> None:
-        for line in plain.lines(record):
-            stderr.write(f"{line}\n")
-
-    return Sink(write, stderr.flush)
-
-
-def _wants_color(choice: str) -> bool:
-    if choice != "auto":
-        return choice == "always"
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def _question(stderr: Outlet) -> Callable[..., bool]:
-    def ask(*arguments: Any) -> bool:
-        from hereya_tf.ui.question import ask as ask_person
-
-        def say(text: str) -> None:
-            stderr.write(text)
-            stderr.flush()
-
-        return ask_person(*arguments, say=say)
-
-    return ask
 
 
 def _refused(request: RunRequest, path: str) -> RunRequest:

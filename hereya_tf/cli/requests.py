@@ -1,9 +1,10 @@
 """From the options of a run to the request: files are read, texts are parsed, the first fault is kept."""
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
-from hereya_tf.engine.commands import EngineOptions
+from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions
 from hereya_tf.errors import BadInput, HereyaError
 from hereya_tf.events import Operation
 from hereya_tf.inputs.given import (
@@ -74,6 +75,7 @@ def _build(operation: Operation, options: dict[str, Any], inputs: list[tuple[str
             refresh=options["refresh"],
             extra=extra,
         ),
+        **_wishes(operation, options),
         engine_log=_private_log(options["engine_log"]),
         ignore_cli_args=options["ignore_cli_args"],
         reinit=options["reinit"],
@@ -83,6 +85,53 @@ def _build(operation: Operation, options: dict[str, Any], inputs: list[tuple[str
         show_sensitive=options["show_sensitive"],
         engine_messages=options["engine_messages"],
     )
+
+
+def _wishes(operation: Operation, options: dict[str, Any]) -> dict[str, Any]:
+    """What one operation alone can be asked for."""
+    match operation:
+        case Operation.PROVISION | Operation.DESTROY:
+            return {"wants_difference": not options["yes"]}
+        case Operation.PLAN:
+            return {
+                "plan_options": PlanOptions(
+                    destroy=options["destroy_plan"],
+                    state_lock=not options["no_state_lock"],
+                    detailed_exitcode=options["detailed_exitcode"],
+                ),
+                "bundle": _bundle_to_write(options["out"]),
+                "wants_difference": not options["json_output"] or bool(options["plan_text"]),
+                "wants_plan_document": bool(options["plan_json"]),
+            }
+        case Operation.DRIFT:
+            return {"wants_difference": not options["json_output"]}
+        case Operation.APPLY:
+            return {"bundle": Path(options["bundle"]).absolute()}
+        case Operation.INIT:
+            return {
+                "init_options": InitOptions(
+                    upgrade=options["upgrade"],
+                    reconfigure=options["reconfigure"],
+                    migrate_state=options["migrate_state"],
+                    readonly_lock_file=options["lockfile"] == "readonly",
+                )
+            }
+        case Operation.TF:
+            return {"arguments": tuple(options["arguments"])}
+        case Operation.OUTPUT | Operation.VALIDATE:
+            return {}
+        case _:
+            assert_never(operation)
+
+
+def _bundle_to_write(path: str | None) -> Path | None:
+    """Raises BadInput where it cannot be written: to find that out after the plan would be late."""
+    if path is None:
+        return None
+    bundle = Path(path).absolute()
+    if bundle.is_dir() or not os.access(bundle.parent, os.W_OK):
+        raise BadInput(f"`--out {path}` cannot be written", "name a file in a directory that you can write to")
+    return bundle
 
 
 def _request_id(asked: Request, options: dict[str, Any]) -> str | None:

@@ -32,6 +32,9 @@ class Step(StrEnum):
     DESTROY = "destroy"
     OUTPUT = "output"
     WORKSPACE = "workspace"
+    SHOW = "show"
+    VALIDATE = "validate"
+    TF = "tf"
 
 
 # The steps that `--engine-arg` can add to.
@@ -50,26 +53,47 @@ class EngineOptions(NamedTuple):
     extra: Mapping[str, tuple[str, ...]] = {}
 
 
+class PlanOptions(NamedTuple):
+    """What kind of plan is wanted."""
+
+    destroy: bool = False
+    refresh_only: bool = False
+    state_lock: bool = True
+    detailed_exitcode: bool = False
+
+
+class InitOptions(NamedTuple):
+    """What init is to do beyond its usual; `migrate_nothing` is for a backend without a state."""
+
+    upgrade: bool = False
+    reconfigure: bool = False
+    migrate_state: bool = False
+    migrate_nothing: bool = False
+    readonly_lock_file: bool = False
+
+
 def init_arguments(
     options: EngineOptions,
+    wish: InitOptions = InitOptions(),
     *,
     json: bool,
+    backend: bool = True,
     backend_files: Sequence[str] = (),
     variable_files: Sequence[Path] = (),
-    reconfigure: bool = False,
-    migrate_nothing: bool = False,
 ) -> tuple[str, ...]:
-    """`init` without questions; `backend_files` are `-backend-config` values in their order.
-
-    `migrate_nothing`: from a backend without a state, so that no lock is needed.
-    """
+    """`init` without questions; `backend_files` are `-backend-config` values in their order."""
     return (
         Step.INIT,
         *(("-json",) if json else ()),
         "-input=false",
         "-no-color",
-        *(("-reconfigure",) if reconfigure else ()),
-        *(("-migrate-state", "-lock=false") if migrate_nothing else ()),
+        *(() if backend else ("-backend=false",)),
+        *(("-upgrade",) if wish.upgrade else ()),
+        *(("-reconfigure",) if wish.reconfigure else ()),
+        # Whether to copy is not asked: without a terminal nobody can answer.
+        *(("-migrate-state", "-force-copy", _lock_timeout(options)) if wish.migrate_state else ()),
+        *(("-migrate-state", "-lock=false") if wish.migrate_nothing else ()),
+        *(("-lockfile=readonly",) if wish.readonly_lock_file else ()),
         *(f"-backend-config={file}" for file in backend_files),
         *_variables(variable_files),
         *options.extra.get(Step.INIT, ()),
@@ -92,14 +116,17 @@ def apply_arguments(
 
 
 def plan_arguments(
-    options: EngineOptions, *, out: Path, destroy: bool, variable_files: Sequence[Path] = ()
+    options: EngineOptions, wish: PlanOptions, *, out: Path, variable_files: Sequence[Path] = ()
 ) -> tuple[str, ...]:
     """`plan` into the file `out`."""
     return (
         Step.PLAN,
         "-json",
-        *(("-destroy",) if destroy else ()),
+        *(("-destroy",) if wish.destroy else ()),
+        *(("-refresh-only",) if wish.refresh_only else ()),
+        *(("-detailed-exitcode",) if wish.detailed_exitcode else ()),
         *_common(options),
+        *(() if wish.state_lock else ("-lock=false",)),
         f"-out={out}",
         *_choices(options),
         *_variables(variable_files),
@@ -117,6 +144,16 @@ def apply_plan_arguments(options: EngineOptions, step: Step, *, plan: Path) -> t
         *options.extra.get(step, ()),
         str(plan),
     )
+
+
+def show_arguments(plan: Path, *, json: bool) -> tuple[str, ...]:
+    """A saved plan: the engine's own words on it, or (`json`) all that is in it, sensitive values too."""
+    return (Step.SHOW, *(("-json",) if json else ()), "-no-color", str(plan))
+
+
+def validate_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
+    """Whether the configuration is valid, as one JSON document."""
+    return (Step.VALIDATE, "-json", "-no-color", *_variables(variable_files))
 
 
 def output_arguments() -> tuple[str, ...]:
@@ -179,7 +216,11 @@ def _batch_ssh(environment: Mapping[str, str]) -> str:
 
 
 def _common(options: EngineOptions) -> tuple[str, ...]:
-    return ("-input=false", f"-lock-timeout={format_duration(options.lock_timeout)}", "-no-color")
+    return ("-input=false", _lock_timeout(options), "-no-color")
+
+
+def _lock_timeout(options: EngineOptions) -> str:
+    return f"-lock-timeout={format_duration(options.lock_timeout)}"
 
 
 def _choices(options: EngineOptions) -> tuple[str, ...]:

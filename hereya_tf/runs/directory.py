@@ -8,7 +8,7 @@ import contextlib
 import errno
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -133,6 +133,24 @@ class RunDirectory:
                 "free some space, or point `HEREYA_TF_STATE_DIR` or `TMPDIR` to a disk that has some",
             ) from error
 
+    @contextlib.contextmanager
+    def scratch(self, name: str) -> Iterator[Path]:
+        """A private directory for the time of the block. Raises NoRoom when there is no place for it at all."""
+        import shutil
+
+        try:
+            directory = (self.path if self.usable else self._fallback_directory()) / name
+            make_private_directory(directory)
+        except OSError as error:
+            raise NoRoom(
+                f"there is no room for the run's private directory `{name}`: {error.strerror}",
+                "free some space, or point `HEREYA_TF_STATE_DIR` or `TMPDIR` to a disk that has some",
+            ) from error
+        try:
+            yield directory
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
     def keep_emergency_state(self, text: str) -> None:
         """Keep a state that the engine could only print; `emergency_state` is where."""
         try:
@@ -197,6 +215,12 @@ def remove_all_but_kept(directory: Path) -> None:
     with contextlib.suppress(OSError):
         entries = tuple(directory.iterdir())
     for entry in entries:
-        if entry.name not in _KEPT:
-            with contextlib.suppress(OSError):
-                entry.unlink()
+        if entry.name in _KEPT:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            import shutil
+
+            shutil.rmtree(entry, ignore_errors=True)
+            continue
+        with contextlib.suppress(OSError):
+            entry.unlink()

@@ -12,6 +12,7 @@ from hereya_tf.runs.narration import event_of
 from hereya_tf.stream import messages
 from hereya_tf.stream.message_types import PlainLine, ProvisionerOutput, render
 from hereya_tf.stream.summary import Summary
+from hereya_tf.stream.validation import validation_messages
 
 # What a failure shows of the engine's text; the run's log has all of it.
 KEPT_BYTES = 16 << 20
@@ -63,6 +64,8 @@ class Transcript:
                 self._message(line, now)
             for line in self._stderr_lines.rest():
                 self._plain(("stderr", ""), line)
+            for line in validation_messages(self.document) if self._step is Step.VALIDATE else ():
+                self._message(line, now)
             for source, redacting in self._sources.items():
                 self._tell(source, redacting.flush())
 

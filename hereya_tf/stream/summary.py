@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hereya_tf.events import ChangeCounts
+from hereya_tf.events import ChangeCounts, ChangeEvent
 from hereya_tf.stream.message_types import (
     ChangeSummary,
     Diagnostic,
@@ -22,6 +22,7 @@ DIAGNOSTICS_KEPT = 1000
 """Errors and, apart from them, warnings: so many of each are kept, the rest is counted."""
 _CHARACTERS_KEPT = 16 << 20
 _ADDRESSES_KEPT = 10_000
+_NO_CHANGE = frozenset(("noop", "read"))
 _FINGERPRINTS_KEPT = 100_000
 
 _PLAN = "plan"
@@ -53,6 +54,8 @@ class Summary:
         self.outputs: Mapping[str, Output] | None = None
         self.failed: list[str] = []
         self.drift = 0
+        self._drifted: list[ChangeEvent] = []
+        self._changes: list[ChangeEvent] = []
         self.interrupted = False
         self.emergency_state: str | None = None
         self._done = ChangeCounts()
@@ -78,6 +81,8 @@ class Summary:
                     self.outputs = message.values
             case Drift():
                 self.drift += 1
+                if len(self._drifted) < _ADDRESSES_KEPT:
+                    self._drifted.append(ChangeEvent(message.address, message.action, "drift"))
             case EmergencyState():
                 self.emergency_state = message.state
             case Log():
@@ -111,6 +116,16 @@ class Summary:
             import_=plan.import_,
             forget=max(plan.forget, self._planned.forget),
         )
+
+    @property
+    def changes(self) -> tuple[ChangeEvent, ...]:
+        """What is planned for each resource, as many as are kept."""
+        return tuple(self._changes)
+
+    @property
+    def drifted(self) -> tuple[ChangeEvent, ...]:
+        """What has happened to resources outside of the engine, as many as are kept; `drift` counts them all."""
+        return tuple(self._drifted)
 
     @property
     def outputs_complete(self) -> bool:
@@ -158,6 +173,8 @@ class Summary:
 
     def _add_planned(self, change: PlannedChange) -> None:
         planned = self._planned
+        if change.action not in _NO_CHANGE and len(self._changes) < _ADDRESSES_KEPT:
+            self._changes.append(ChangeEvent(change.address, change.action, change.reason))
         if change.importing:
             planned = planned._replace(import_=planned.import_ + 1)
         match change.action:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hereya_tf.durations import parse_duration
 from hereya_tf.engine import commands
-from hereya_tf.engine.commands import EngineOptions, Step
+from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions, Step
 from hereya_tf.errors import CliArgsSet
 
 FILES = (Path("/runs/1/values-0.tfvars.json"), Path("/home/me/prod.tfvars"))
@@ -72,7 +72,11 @@ def test_init_of_an_engine_without_json_is_the_same_without_it() -> None:
 
 def test_init_takes_backend_files_in_their_order_variables_and_what_the_user_adds() -> None:
     assert commands.init_arguments(
-        EVERYTHING, json=True, backend_files=("/b", "/a"), variable_files=FILES, reconfigure=True
+        EVERYTHING,
+        InitOptions(reconfigure=True),
+        json=True,
+        backend_files=("/b", "/a"),
+        variable_files=FILES,
     ) == (
         "init",
         "-json",
@@ -90,7 +94,7 @@ def test_init_takes_backend_files_in_their_order_variables_and_what_the_user_add
 
 @pytest.mark.behaviour("T10")
 def test_init_that_migrates_nothing_takes_no_lock_that_it_would_not_wait_for() -> None:
-    assert commands.init_arguments(EngineOptions(), json=False, migrate_nothing=True) == (
+    assert commands.init_arguments(EngineOptions(), InitOptions(migrate_nothing=True), json=False) == (
         "init",
         "-input=false",
         "-no-color",
@@ -139,9 +143,69 @@ def test_a_change_takes_every_choice_of_the_users(step: Step) -> None:
     )
 
 
+@pytest.mark.behaviour("T1")
+def test_init_copies_a_state_without_a_question_and_without_json() -> None:
+    assert commands.init_arguments(
+        EngineOptions(), InitOptions(upgrade=True, migrate_state=True), json=False
+    ) == (
+        "init",
+        "-input=false",
+        "-no-color",
+        "-upgrade",
+        "-migrate-state",
+        "-force-copy",
+        "-lock-timeout=5m",
+    )
+
+
+def test_init_can_leave_backend_and_lock_file_alone() -> None:
+    assert commands.init_arguments(
+        EngineOptions(), InitOptions(readonly_lock_file=True), json=True, backend=False
+    ) == ("init", "-json", "-input=false", "-no-color", "-backend=false", "-lockfile=readonly")
+
+
+@pytest.mark.parametrize(
+    ("wish", "more", "last"),
+    [
+        pytest.param(PlanOptions(refresh_only=True), ("-refresh-only",), (), id="drift"),
+        pytest.param(PlanOptions(detailed_exitcode=True), ("-detailed-exitcode",), (), id="exit-code"),
+        pytest.param(PlanOptions(state_lock=False), (), ("-lock=false",), id="no-lock"),
+    ],
+)
+def test_a_plan_is_of_the_kind_that_is_wanted(
+    wish: PlanOptions, more: tuple[str, ...], last: tuple[str, ...]
+) -> None:
+    assert commands.plan_arguments(EngineOptions(), wish, out=Path("p")) == (
+        "plan",
+        "-json",
+        *more,
+        "-input=false",
+        "-lock-timeout=5m",
+        "-no-color",
+        *last,
+        "-out=p",
+    )
+
+
+def test_a_saved_plan_is_shown_for_people_and_for_programs() -> None:
+    assert commands.show_arguments(Path("p"), json=False) == ("show", "-no-color", "p")
+    assert commands.show_arguments(Path("p"), json=True) == ("show", "-json", "-no-color", "p")
+
+
+def test_validate_prints_a_document() -> None:
+    assert commands.validate_arguments(variable_files=FILES[:1]) == (
+        "validate",
+        "-json",
+        "-no-color",
+        "-var-file=/runs/1/values-0.tfvars.json",
+    )
+
+
 @pytest.mark.parametrize(("destroy", "more"), [(False, ()), (True, ("-destroy",))])
 def test_a_plan_goes_into_a_file(destroy: bool, more: tuple[str, ...]) -> None:
-    assert commands.plan_arguments(EngineOptions(), out=Path("/run/plan.bin"), destroy=destroy) == (
+    assert commands.plan_arguments(
+        EngineOptions(), PlanOptions(destroy=destroy), out=Path("/run/plan.bin")
+    ) == (
         "plan",
         "-json",
         *more,
@@ -154,7 +218,7 @@ def test_a_plan_goes_into_a_file(destroy: bool, more: tuple[str, ...]) -> None:
 
 def test_a_plan_takes_every_choice_and_the_variables() -> None:
     arguments = commands.plan_arguments(
-        EVERYTHING, out=Path("/run/plan.bin"), destroy=False, variable_files=FILES[:1]
+        EVERYTHING, PlanOptions(), out=Path("/run/plan.bin"), variable_files=FILES[:1]
     )
 
     assert arguments[6:] == (
@@ -218,7 +282,7 @@ def test_whatever_is_chosen_no_engine_command_can_ask(options: EngineOptions) ->
         commands.init_arguments(options, json=True),
         commands.apply_arguments(options, Step.APPLY),
         commands.apply_arguments(options, Step.DESTROY),
-        commands.plan_arguments(options, out=Path("p"), destroy=False),
+        commands.plan_arguments(options, PlanOptions(), out=Path("p")),
         commands.apply_plan_arguments(options, Step.APPLY, plan=Path("p")),
     ):
         assert arguments[1] == "-json", "a bad flag before it is reported as text"

@@ -9,10 +9,11 @@ import pytest
 from hereya_tf import events
 from hereya_tf.ending import Facts, conclude
 from hereya_tf.engine import Binary, EngineName, Version
-from hereya_tf.engine.commands import EngineOptions, Step
+from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions, Step
 from hereya_tf.errors import BadInput, Cancelled, FailureClass, HereyaError, ShellCommandError, TimedOut
 from hereya_tf.events import Operation
-from hereya_tf.operation import Performance, Plan
+from hereya_tf.operations import Performance
+from hereya_tf.operations.assignment import Assignment
 from hereya_tf.redaction import MASK, Redactor
 from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.runs.journal import Journal
@@ -66,12 +67,14 @@ def performance(directory: RunDirectory, tmp_path: Path) -> Performance:
         engine_messages=False,
         on_start=lambda _step, _attempt, _process: None,
     )
-    plan = Plan(
+    assignment = Assignment(
         operation=Operation.PROVISION,
         workspace=Workspace("default", "key", None, None, ".terraform"),
         doubtful_workspace=None,
         create_workspace=False,
         options=EngineOptions(),
+        init_options=InitOptions(),
+        plan_options=PlanOptions(),
         backend_files=(),
         backend_contents=(),
         variable_files=(),
@@ -79,8 +82,10 @@ def performance(directory: RunDirectory, tmp_path: Path) -> Performance:
         reinit=False,
         cache=tmp_path,
         ask=None,
+        wants_difference=False,
+        wants_plan_document=False,
     )
-    return Performance(context, plan)
+    return Performance(context, assignment)
 
 
 def step(*messages: Any, code: int | None = 1, insisted: bool = False, **said: str) -> StepOutcome:

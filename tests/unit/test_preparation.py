@@ -12,8 +12,8 @@ from hereya_tf.errors import BadInput, BadPackage, CliArgsSet, EngineMismatch, E
 from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given, Source
 from hereya_tf.inputs.values import VariableFile
-from hereya_tf.operation import Plan
-from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_plan
+from hereya_tf.operations.assignment import Assignment
+from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_assignment
 from hereya_tf.redaction import Redactor
 from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.workspace import BackendKind, GeneratedBackend
@@ -73,11 +73,11 @@ class Desk:
             self.redactor,
         )
 
-    def plan(self, **request: Any) -> tuple[Plan, Path]:
+    def plan(self, **request: Any) -> tuple[Assignment, Path]:
         wanted = self.request(**request)
         prepared = self.prepare(**request)
         self.run_directory = RunDirectory(self.directory / "runs", "run-1", pytest.fail)
-        plan = prepare_plan(wanted, prepared, self.run_directory, self.directory / "cache", None)
+        plan = prepare_assignment(wanted, prepared, self.run_directory, self.directory / "cache", None)
         return plan, self.run_directory.path
 
 

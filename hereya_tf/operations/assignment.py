@@ -1,0 +1,32 @@
+"""What the steps of a run need to know, as values."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions
+from hereya_tf.events import Operation, Question
+from hereya_tf.workspace import Workspace
+
+
+class Assignment(NamedTuple):
+    """One operation on one workspace; `ask` is None when the run is approved."""
+
+    operation: Operation
+    workspace: Workspace
+    # A workspace that init, plan and apply would create, unless the engine lists it.
+    doubtful_workspace: str | None
+    create_workspace: bool
+    options: EngineOptions
+    init_options: InitOptions
+    plan_options: PlanOptions
+    backend_files: tuple[str, ...]
+    backend_contents: tuple[str, ...]
+    variable_files: tuple[Path, ...]
+    variable_contents: tuple[str, ...]
+    reinit: bool
+    cache: Path
+    ask: Callable[[Question], bool] | None
+    # Whether the engine's own words on a plan are wanted, and the plan as JSON: an engine command each.
+    wants_difference: bool
+    wants_plan_document: bool

@@ -1,0 +1,47 @@
+"""`output` and `validate`: what only reads."""
+
+from hereya_tf.engine import commands, quirks
+from hereya_tf.engine.commands import Step
+from hereya_tf.errors import ShellCommandError
+from hereya_tf.operations.performance import Performance
+from hereya_tf.steps import Context
+
+
+def output(performance: Performance) -> None:
+    """The outputs as the state has them."""
+    performance.check_workspace()
+    performance.outputs = performance.read_outputs()
+
+
+def validate(performance: Performance) -> None:
+    """Whether the configuration is valid; neither backend nor the package's data directory are touched.
+
+    What the package's last init has left will do; else there is an init apart.
+    """
+    try:
+        _validate(performance, performance.context)
+    except ShellCommandError:
+        diagnosis = performance.failed.diagnosis if performance.failed is not None else None
+        if diagnosis is None or not diagnosis.needs_init:
+            raise
+        with performance.context.directory.scratch("validate") as scratch:
+            environment = {**performance.context.environment, "TF_DATA_DIR": str(scratch)}
+            context = performance.context._replace(environment=environment)
+            _initialise_apart(performance, context)
+            _validate(performance, context)
+
+
+def _validate(performance: Performance, context: Context) -> None:
+    arguments = commands.validate_arguments(variable_files=performance.early_variable_files)
+    performance.run(Step.VALIDATE, arguments, streams=False, context=context)
+
+
+def _initialise_apart(performance: Performance, context: Context) -> None:
+    engine = context.binary
+    arguments = commands.init_arguments(
+        performance.assignment.options,
+        json=quirks.supports_init_json(engine.engine, engine.version),
+        backend=False,
+        variable_files=performance.early_variable_files,
+    )
+    performance.run(Step.INIT, arguments, context=context)
