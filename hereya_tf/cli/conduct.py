@@ -1,14 +1,13 @@
 """Runs a request and passes its events on to the front ends, its results to stdout and files."""
 
-import os
-import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hereya_tf import events
 from hereya_tf.cli.files import CallersFile
-from hereya_tf.cli.front import question, sinks
+from hereya_tf.cli.front import question, sinks, wants_color
 from hereya_tf.cli.places import find_places
+from hereya_tf.cli.results import print_results
 from hereya_tf.ending import Ended
 from hereya_tf.errors import BadInput
 from hereya_tf.preparation import RunRequest
@@ -30,10 +29,13 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
 
     with signals_ask(interrupt):
         log = CallersFile(options["events_file"], warn) if options["events_file"] else None
-        # Opened first, and emptied: the values of an apply would be lost, those of the last taken for its own.
-        results = CallersFile(options["result_file"], warn) if options["result_file"] else None
-        if results is not None and not results.is_open:
-            request = _refused(request, options["result_file"])
+        results = {}
+        for option in ("result_file", "plan_json", "plan_text"):
+            if path := options.get(option):
+                # Opened first, and emptied: the values of an apply would be lost, the last ones taken for its own.
+                results[option] = CallersFile(path, warn)
+                if not results[option].is_open:
+                    request = _refused(request, option, path)
         run = Run(
             request,
             environment=environment,
@@ -43,12 +45,12 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             ask=question(stderr),
         )
         ended = run.execute()
-        files = [*_reports(ended, options, warn), *(file for file in (results, log) if file is not None)]
-        if results is not None:
-            results.write(_result_line(ended.revealed))
-            results.flush()
+        files = [*_reports(ended, options, warn), *results.values(), *([log] if log is not None else ())]
+        for option, file in results.items():
+            file.write(_content(ended, option))
+            file.flush()
         if not options["json_output"]:
-            _print_results(ended, options, stdout, stderr)
+            print_results(ended, options, stdout, stderr, color=wants_color(options["color"], 1))
         asked = interrupt.request
 
         def give_up() -> bool:
@@ -61,14 +63,24 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
     return ended.result.exit_code
 
 
-def _refused(request: RunRequest, path: str) -> RunRequest:
+def _content(ended: Ended, option: str) -> str:
+    """What belongs into the file of an option; after a failure there is no plan."""
+    if option == "result_file":
+        return _result_line(ended.revealed)
+    if ended.plan is None:
+        return ""
+    return ended.plan.document if option == "plan_json" else ended.plan.difference
+
+
+def _refused(request: RunRequest, option: str, path: str) -> RunRequest:
     """The request, to be refused: its result would have no place to go."""
     if request.refusal is not None:
         return request
     import dataclasses
 
     return dataclasses.replace(
-        request, refusal=BadInput(f"`--result-file {path}` cannot be written", "give another path")
+        request,
+        refusal=BadInput(f"`--{option.replace('_', '-')} {path}` cannot be written", "give another path"),
     )
 
 
@@ -96,34 +108,3 @@ def _report(ended: Ended, path: str) -> str:
     from hereya_tf.report import report_text
 
     return report_text(ended.result)
-
-
-def _print_results(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr: Outlet) -> None:
-    result = ended.result
-    if result.success:
-        env = ended.revealed.env if options["show_sensitive"] else result.env
-        lines = _table(env) if os.isatty(1) else [f"{name}={shlex.quote(text)}" for name, text in env.items()]
-        for line in lines:
-            stdout.write(f"{line}\n")
-        if ended.withheld and not options["quiet"]:
-            names = ", ".join(f"`{name}`" for name in ended.withheld)
-            stderr.write(f"left out because they are sensitive: {names} (--show-sensitive shows them)\n")
-        return
-    from hereya_tf.report import captured_text, failure_lines
-    from hereya_tf.ui.plain import visible
-
-    record = events.record_of(result, sequence=0, seconds=0.0, run="")
-    failure = record["failure"]
-    for line in failure_lines(record):
-        stderr.write(f"{visible(line)}\n")
-    captured = captured_text(failure["stderr"], failure["stdout"])
-    stderr.write(visible(captured) + ("\n" if captured else ""))
-    if result.report is not None:
-        stderr.write(f"report: {result.report}\n")
-
-
-def _table(env: Mapping[str, str]) -> list[str]:
-    from hereya_tf.ui.plain import visible
-
-    width = max((len(name) for name in env), default=0)
-    return [f"{name:<{width}}  {visible(text)}" for name, text in env.items()]

@@ -1,7 +1,6 @@
 """Which front end a run gets: NDJSON for programs, lines for logs and for people."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,7 +25,7 @@ def _plain_sink(options: dict[str, Any], stderr: Outlet) -> Sink:
     from hereya_tf.ui.plain import Detail, PlainLines
 
     detail = Detail.QUIET if options["quiet"] else Detail.VERBOSE if options["verbose"] else Detail.NORMAL
-    plain = PlainLines(detail, color=_wants_color(options["color"]), progress=not options["no_progress"])
+    plain = PlainLines(detail, color=wants_color(options["color"]), progress=not options["no_progress"])
 
     def write(record: Mapping[str, Any], _line: str) -> None:
         for line in plain.lines(record):
@@ -35,11 +34,11 @@ def _plain_sink(options: dict[str, Any], stderr: Outlet) -> Sink:
     return Sink(write, stderr.flush)
 
 
-def _wants_color(choice: str) -> bool:
+def wants_color(choice: str, descriptor: int = 2) -> bool:
+    """Whether what goes to this descriptor is to be coloured."""
     if choice != "auto":
         return choice == "always"
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return os.isatty(descriptor) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def question(stderr: Outlet) -> Callable[..., bool]:
