@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from enum import Enum, auto
 from pathlib import Path
+from typing import Any
 
 from hereya_tf.errors import BadPackage
 from hereya_tf.private import write_private
@@ -53,7 +54,7 @@ def prepare_move(package: Path, backend: GeneratedBackend, move: Move, *, engine
             return
         case Move.KEEP:
             settings: dict[str, str | None] = {"path": backend.path, "workspace_dir": None}
-            if _saved(package / backend.data_directory) == {"type": "local", "config": settings}:
+            if read_saved_backend(package / backend.data_directory) == {"type": "local", "config": settings}:
                 return
         case Move.MIGRATE_NOTHING:
             # Names that nothing has ever had: no state can be there.
@@ -72,7 +73,7 @@ def prepare_move(package: Path, backend: GeneratedBackend, move: Move, *, engine
         ) from error
 
 
-def _saved(data_directory: Path) -> object:
+def read_saved_backend(data_directory: Path) -> dict[str, Any] | None:
     """The backend that the last init in there saved, without the digest of its text."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
         document = json.loads(read_regular_file(data_directory / "terraform.tfstate"))

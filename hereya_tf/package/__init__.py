@@ -76,12 +76,44 @@ def read_package(directory: Path, *, tofu: bool) -> Package:
     """
     names = _names(directory)
     files = configuration_files(names, tofu=tofu)
+    if not files and _is_for_opentofu_alone(names):
+        raise BadPackage(
+            f"`{directory}` holds configuration for OpenTofu alone (*.tofu), which Terraform does not read",
+            "install OpenTofu, or name its binary with `--engine PATH`",
+        )
     if not files:
-        hints = ["name the directory that holds the root module"]
-        if not tofu and configuration_files(names, tofu=True):
-            hints = ["its .tofu files are for OpenTofu: choose it with `--engine tofu`"]
-        raise BadPackage(f"`{directory}` holds no configuration (*.tf or *.tf.json)", *hints)
+        raise BadPackage(
+            f"`{directory}` holds no configuration (*.tf or *.tf.json)",
+            "name the directory that holds the root module",
+        )
     return merge(directory, [(name, _read(directory / name)) for name in files])
+
+
+def check_generated_backend(package: Package) -> None:
+    """Raise BadPackage where an override file of the package's own would win over that of a run.
+
+    The last one counts, by name (`configs.Parser.dirFiles`): the run would work on another state.
+    """
+    backend = package.backend
+    if backend is None or not is_override(backend.file) or backend.file < GENERATED_OVERRIDE:
+        return
+    raise BadPackage(
+        f"`{package.directory / backend.file}` has a `{backend.type}` backend,"
+        f" and is read after the generated one, `{GENERATED_OVERRIDE}`",
+        "give that file a name that comes before, such as `backend_override.tf`",
+    )
+
+
+def is_for_opentofu_alone(directory: Path) -> bool:
+    """Whether OpenTofu reads a configuration here and Terraform none."""
+    try:
+        return _is_for_opentofu_alone(_names(directory))
+    except BadPackage:
+        return False
+
+
+def _is_for_opentofu_alone(names: Sequence[str]) -> bool:
+    return not configuration_files(names, tofu=False) and bool(configuration_files(names, tofu=True))
 
 
 def configuration_files(names: Iterable[str], *, tofu: bool) -> tuple[str, ...]:

@@ -49,16 +49,20 @@ _TEXT_NEEDED = ("type", "sensitive", "ephemeral")
 def read_json(source: bytes) -> Reading:
     """Read a `*.tf.json` file. An object may repeat a key and be split into an array of objects."""
     try:
-        document = json.loads(
-            source.decode("utf-8-sig", "replace"),
-            object_pairs_hook=_Object,
-            parse_float=str,
-            # int() refuses more than 4,300 digits.
-            parse_int=str,
-        )
+        document = _load_json(source)
     except (ValueError, RecursionError):
         return Reading((), broken=True)
     return Reading(tuple(_json_declarations(document)), broken=False)
+
+
+def _load_json(source: bytes) -> Any:
+    return json.loads(
+        source.decode("utf-8-sig", "replace"),
+        object_pairs_hook=_Object,
+        parse_float=str,
+        # int() refuses more than 4,300 digits.
+        parse_int=str,
+    )
 
 
 class _Object(tuple[Any, ...]):
@@ -141,6 +145,55 @@ def read_attribute_names(source: bytes) -> frozenset[str] | None:
         return None
     root = _parser().parse(source).root_node
     return None if root.has_error else frozenset(name for name, _ in _attributes(root, source))
+
+
+def read_attribute_texts(source: bytes) -> Mapping[str, str] | None:
+    """The names that a `*.tfvars` file sets and their expressions; None when a part of it does not parse."""
+    source = source.removeprefix(_BYTE_ORDER_MARK)
+    if len(source) > _LARGEST_FILE:
+        return None
+    root = _parser().parse(source).root_node
+    if root.has_error:
+        return None
+    return {name: _text(expression, source) for name, expression in _attributes(root, source)}
+
+
+def read_module_sources(source: bytes, *, is_json: bool) -> Mapping[str, str]:
+    """The module calls of a configuration file by name, and their sources as far as they are plain texts."""
+    if is_json:
+        try:
+            document = _load_json(source)
+        except (ValueError, RecursionError):
+            return {}
+        calls = [call for kind, value in _members(document) if kind == "module" for call in _members(value)]
+        found = {
+            name: _json_text(value)
+            for name, body in calls
+            for key, value in _members(body)
+            if key == "source"
+        }
+    else:
+        found = {name: texts["source"] for name, texts in _blocks_of("module", source) if "source" in texts}
+    return {name: text for name, text in found.items() if "${" not in text and "%{" not in text}
+
+
+def read_lock_selections(source: bytes) -> Mapping[str, str]:
+    """The providers of a dependency lock file by address, and the version that is selected of each."""
+    return {
+        address: texts["version"] for address, texts in _blocks_of("provider", source) if "version" in texts
+    }
+
+
+def _blocks_of(kind: str, source: bytes) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The labels of blocks with one, and their attributes' texts without quotes."""
+    source = source.removeprefix(_BYTE_ORDER_MARK)
+    if len(source) > _LARGEST_FILE:
+        return
+    for block in _blocks(_parser().parse(source).root_node):
+        match _header(block, source):
+            case [word, label] if word == kind:
+                attributes = _attributes(block, source)
+                yield label, {name: _unquoted(expression, source) for name, expression in attributes}
 
 
 def _literals(expression: "Node", source: bytes) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""A plan bundle: the engine's plan, its lock file, and what it was made for."""
