@@ -34,6 +34,8 @@ class Ended(NamedTuple):
     revealed: events.Result
     withheld: tuple[str, ...]
     plan: PlanView | None = None
+    # Whether the engine itself has said why it failed.
+    is_told: bool = False
 
 
 class Facts(NamedTuple):
@@ -79,7 +81,8 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
     if error is not None:
         result = result._replace(report=_write_report(result, directory, redactor))
     revealed = result._replace(env=everything.env, outputs=everything.outputs)
-    return Ended(result, revealed, () if reveal else shown.withheld, _plan_view(performance))
+    is_told = performance is not None and performance.engine_has_spoken
+    return Ended(result, revealed, () if reveal else shown.withheld, _plan_view(performance), is_told)
 
 
 def _exit_code(performance: Performance | None) -> int:

@@ -115,6 +115,12 @@ class BadPackage(HereyaError):
     failure_class = FailureClass.BAD_PACKAGE
 
 
+class BadConfig(HereyaError):
+    """A configuration file cannot be used: the user's own, or the package's `hereya-tf.toml`."""
+
+    failure_class = FailureClass.BAD_CONFIG
+
+
 class CliArgsSet(HereyaError):
     """TF_CLI_ARGS* would slip arguments into every engine command."""
 
@@ -125,6 +131,12 @@ class EngineMismatch(HereyaError):
     """State or dependency lock file were written by the other engine."""
 
     failure_class = FailureClass.ENGINE_MISMATCH
+
+
+class PlanMismatch(HereyaError):
+    """A plan bundle was made for something else than what it is to be applied to."""
+
+    failure_class = FailureClass.PLAN_MISMATCH
 
 
 class EngineUnavailable(HereyaError):
@@ -158,6 +170,16 @@ class Cancelled(HereyaError):
 
     def __init__(self, sentence: str, *hints: str, exit_code: int = 130) -> None:
         super().__init__(sentence, *hints)
+        self.exit_code = exit_code
+
+
+class EngineExit(HereyaError):
+    """An engine command that had our streams has failed, and has said there why."""
+
+    failure_class = FailureClass.ENGINE_ERROR
+
+    def __init__(self, sentence: str, *, exit_code: int) -> None:
+        super().__init__(sentence)
         self.exit_code = exit_code
 
 

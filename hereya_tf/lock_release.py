@@ -133,11 +133,19 @@ def _end_engine(engine: ProcessIdentity, grace: float, clock: Callable[[], float
                     os.kill(engine.pid, signal.SIGINT)
                     done = done._replace(insisted_at=now)
                 case Move.KILL:
-                    os.killpg(engine.pid, signal.SIGKILL)
+                    _kill(engine.pid)
                     done = done._replace(killed_at=now)
                 case Move.NOTHING:
                     pass
         time.sleep(_POLL_SECONDS)
+
+
+def _kill(pid: int) -> None:
+    """The engine's whole group, or the engine alone where its group was its runner's as well (`tf`)."""
+    if os.getpgid(pid) == pid:
+        os.killpg(pid, signal.SIGKILL)
+    else:
+        os.kill(pid, signal.SIGKILL)
 
 
 def _take_over(holder: locks.Holder, state: locks.LockState, places: Places) -> None:

@@ -1,9 +1,9 @@
 """Everything that is decided before a lock is taken: package, values, workspace, engine, what to redact (I/O)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hereya_tf.engine import Binary, EngineName, commands, quirks
 from hereya_tf.engine.choose import choose, expected_engine
@@ -15,10 +15,11 @@ from hereya_tf.events import Operation, Question
 from hereya_tf.inputs import values
 from hereya_tf.inputs.given import Given
 from hereya_tf.inputs.hereyarc import Hereyarc, plan_defaults, read_hereyarc
+from hereya_tf.inputs.project_file import ProjectFile, read_project_file
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.inputs.variable_files import sensitive_values, text_values, variable_values
 from hereya_tf.operations.assignment import Assignment
-from hereya_tf.package import Package, read_package
+from hereya_tf.package import Package, check_generated_backend, read_package
 from hereya_tf.reading import read_input_file, reason
 from hereya_tf.redaction import Redactor
 from hereya_tf.redaction.credential_shapes import credential_values, looks_like_credential_name
@@ -31,6 +32,10 @@ from hereya_tf.workspace import (
     local_workspaces,
     unknown_workspace,
 )
+
+if TYPE_CHECKING:
+    from hereya_tf.bundle.file import Bundle
+    from hereya_tf.bundle.manifest import Identity
 
 _GO_OVER = "to go over to Terraform on purpose: `--engine terraform`"
 
@@ -53,8 +58,8 @@ class RunRequest:
     engine: str | None = None
     engine_source: str = "--engine"
     engine_options: EngineOptions
-    init_options: InitOptions = InitOptions()
-    plan_options: PlanOptions = PlanOptions()
+    init_options: InitOptions = commands.USUAL_INIT
+    plan_options: PlanOptions = commands.USUAL_PLAN
     # Where the plan bundle goes (`plan`), or which one is applied (`apply`).
     bundle: Path | None = None
     wants_difference: bool = False
@@ -100,6 +105,22 @@ class Prepared(NamedTuple):
     explicit_engine: bool
     # Outputs whose values are to be masked, by `--redact NAME`.
     masked_outputs: frozenset[str]
+    # The plan to be applied.
+    bundle: "Bundle | None"
+
+    def identify(self, salt: bytes) -> "Identity":
+        """What a plan made or applied here is for."""
+        from hereya_tf.bundle.digest import identify
+
+        return identify(
+            self.package,
+            self.workspace,
+            self.binary,
+            self.values,
+            defaults=self.values.defaults,
+            environment=self.environment,
+            salt=salt,
+        )
 
     def check_engine(self) -> None:
         """Refuse an engine that did not write the state or the lock file. Raises EngineMismatch (T15).
@@ -115,7 +136,13 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
         raise request.refusal
     given = {**environment, **dict(request.additions)}
     commands.refuse_cli_args(given, ignore=request.ignore_cli_args)
-    hereyarc = read_hereyarc(request.package)
+    bundle = _read_bundle(request)
+    project = read_project_file(request.package)
+    request = _with_files(request, project)
+    hereyarc = project.over(read_hereyarc(request.package))
+    if request.operation is Operation.TF:
+        # Variables are the engine's own there, and most commands need none.
+        hereyarc = hereyarc._replace(rules={})
     tofu = _expects_opentofu(request, hereyarc, environment)
     package, planned = _read(request, hereyarc, given, redactor, tofu=tofu)
     workspace = request.identify(environment)
@@ -123,6 +150,8 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
     if (binary.engine is EngineName.OPENTOFU) is not tofu:
         package, planned = _read(request, hereyarc, given, redactor, tofu=not tofu)
     _check_support(binary, request)
+    if workspace.backend is not None:
+        check_generated_backend(package)
     return Prepared(
         package=package,
         binary=binary,
@@ -138,7 +167,23 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
         warnings=(*request.warnings, *planned.warnings, *_vain(request.redact, package, given)),
         explicit_engine=request.names_engine,
         masked_outputs=package.outputs.intersection(request.redact),
+        bundle=bundle,
     )
+
+
+def _with_files(request: RunRequest, project: ProjectFile) -> RunRequest:
+    """The request with the package's own variable files, which anything given wins over."""
+    if not project.var_files:
+        return request
+    return replace(request, inputs=(*project.var_files, *request.inputs))
+
+
+def _read_bundle(request: RunRequest) -> "Bundle | None":
+    if request.operation is not Operation.APPLY or request.bundle is None:
+        return None
+    from hereya_tf.bundle.file import read_bundle
+
+    return read_bundle(request.bundle)
 
 
 def _read(
@@ -169,7 +214,9 @@ def _expects_opentofu(request: RunRequest, hereyarc: Hereyarc, environment: Mapp
     if hereyarc.asks_for_opentofu and not request.names_engine:
         return True
     written_by = frozenset(evidence(request.package, frozenset(), None))
-    expected = expected_engine(request.engine, environment=environment, evidence=written_by)
+    expected = expected_engine(
+        request.engine, environment=environment, evidence=written_by, directory=request.package
+    )
     return expected is EngineName.OPENTOFU
 
 
@@ -211,6 +258,8 @@ def prepare_assignment(
 ) -> Assignment:
     """Write the private files that the engine reads, and say what is to be done. Raises NoRoom."""
     variable_files, variable_contents = write_variable_files(prepared.values, directory)
+    ephemeral = frozenset(name for name, variable in prepared.package.variables.items() if variable.ephemeral)
+    is_apply = request.operation is Operation.APPLY
     backend_files, backend_contents = write_backend_files(request.backend_config, directory)
     return Assignment(
         operation=request.operation,
@@ -224,11 +273,19 @@ def prepare_assignment(
         backend_contents=backend_contents,
         variable_files=variable_files,
         variable_contents=variable_contents,
+        # A saved plan holds all other values.
+        ephemeral_files=write_variable_files(values.only(prepared.values, ephemeral), directory)[0]
+        if is_apply
+        else (),
         reinit=request.reinit,
         cache=cache,
         ask=ask,
         wants_difference=request.wants_difference,
         wants_plan_document=request.wants_plan_document,
+        identify=prepared.identify,
+        bundle=prepared.bundle,
+        bundle_to_write=None if is_apply else request.bundle,
+        arguments=request.arguments,
     )
 
 

@@ -21,6 +21,7 @@ from hereya_tf.runs.adoption import adopt_left_over
 from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.runs.journal import Journal, Sink
 from hereya_tf.steps import Context
+from hereya_tf.stream.outputs import Output
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.supervision.process import HEARTBEAT_SECONDS
 from hereya_tf.supervision.process_table import ProcessIdentity, identify_ourselves
@@ -48,7 +49,10 @@ class _Timer:
 
 
 class Run:
-    """One operation on one workspace; `execute` never raises."""
+    """One operation on one workspace; `execute` never raises.
+
+    `present` gets the outputs while the run can still be refused for what is wrong with them.
+    """
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class Run:
         interrupt: Interrupt,
         sinks: Sequence[Sink],
         ask: Callable[[Question, Callable[..., None]], bool] | None,
+        present: Callable[[Mapping[str, Output], Redactor], None] | None = None,
     ) -> None:
         self._request = request
         # Once and for all: a link to the current release may be turned while a run waits or works.
@@ -67,6 +72,7 @@ class Run:
         self._places = places
         self._interrupt = interrupt
         self._ask = ask
+        self._present = present
         self._timer = _Timer()
         self._warnings: list[str] = []
         self.id = history.new_run_id(time.time(), os.urandom(4))
@@ -186,6 +192,8 @@ class Run:
         self._performance = Performance(context, assignment)
         try:
             perform(self._performance)
+            if self._present is not None:
+                self._present(self._performance.outputs, self._redactor)
         finally:
             for lock in held:
                 lock.record_engine(None)
@@ -218,6 +226,7 @@ class Run:
     def _pause(self, seconds: float) -> None:
         """A wait that ends early, with the error that fits, when the run is to end."""
         self._interrupt.wait(seconds)
+        self._journal.flush()  # time passes on the screen as well
         self._beat("wait")
         self._interrupt.check()
 

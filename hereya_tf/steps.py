@@ -109,7 +109,7 @@ def run_step(
             context.directory.keep_emergency_state(outcome.summary.emergency_state)
     except OSError as error:
         if not started:
-            raise _cannot_start(context.binary, error) from error
+            raise cannot_start(context.binary, error) from error
         _salvage(context, capture)
         raise
     except BaseException:
@@ -130,7 +130,8 @@ def _salvage(context: Context, capture: Capture) -> None:
                 context.directory.keep_emergency_state(message.state)
 
 
-def _cannot_start(binary: Binary, error: OSError) -> EngineUnavailable:
+def cannot_start(binary: Binary, error: OSError) -> EngineUnavailable:
+    """The error for a binary that the system does not start."""
     return EngineUnavailable(
         f"`{binary.path}` cannot be started: {error.strerror}",
         "it was there a moment ago: check that nothing replaces it, and that no `--env` is too long for the system",

@@ -5,11 +5,12 @@ from typing import Any
 
 from hereya_tf import events
 from hereya_tf.cli.files import CallersFile
-from hereya_tf.cli.front import question, sinks, wants_color
+from hereya_tf.cli.front import sinks, talk, wants_color
 from hereya_tf.cli.places import find_places
-from hereya_tf.cli.results import print_results
+from hereya_tf.cli.results import OutputPresenter, print_results
 from hereya_tf.ending import Ended
 from hereya_tf.errors import BadInput
+from hereya_tf.events import Operation
 from hereya_tf.preparation import RunRequest
 from hereya_tf.run import Run
 from hereya_tf.supervision.interrupt import Interrupt, signals_ask
@@ -23,9 +24,10 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
     """Run `request` to its end and tell it as `options` ask; returns the exit code."""
     interrupt = Interrupt(timeout=options["timeout"], idle_timeout=options["idle_timeout"])
     stdout, stderr = Outlet(1), Outlet(2)
+    told = talk(options, stderr)
 
     def warn(sentence: str) -> None:
-        stderr.write(f"warning: {sentence}\n")
+        told.say(f"warning: {sentence}")
 
     with signals_ask(interrupt):
         log = CallersFile(options["events_file"], warn) if options["events_file"] else None
@@ -36,13 +38,16 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
                 results[option] = CallersFile(path, warn)
                 if not results[option].is_open:
                     request = _refused(request, option, path)
+        is_output = request.operation is Operation.OUTPUT
+        presenter = OutputPresenter(options, environment, stdout) if is_output else None
         run = Run(
             request,
             environment=environment,
             places=find_places(environment),
             interrupt=interrupt,
-            sinks=sinks(options, stdout, stderr, log),
-            ask=question(stderr),
+            sinks=sinks(options, stdout, told, log),
+            ask=told.ask,
+            present=presenter.present if presenter is not None else None,
         )
         ended = run.execute()
         files = [*_reports(ended, options, warn), *results.values(), *([log] if log is not None else ())]
@@ -50,7 +55,14 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             file.write(_content(ended, option))
             file.flush()
         if not options["json_output"]:
-            print_results(ended, options, stdout, stderr, color=wants_color(options["color"], 1))
+            print_results(
+                ended,
+                options,
+                stdout,
+                stderr,
+                color=wants_color(options["color"], 1),
+                presenter=presenter,
+            )
         asked = interrupt.request
 
         def give_up() -> bool:

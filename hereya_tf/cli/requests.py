@@ -1,6 +1,5 @@
 """From the options of a run to the request: files are read, texts are parsed, the first fault is kept."""
 
-import os
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -22,9 +21,16 @@ from hereya_tf.workspace import generate_backend
 _NOTHING_ASKED = Request(None, None, (), (), None, None, None, None, ())
 
 
-def build_request(operation: Operation, options: dict[str, Any], inputs: list[tuple[str, str]]) -> RunRequest:
+def build_request(
+    operation: Operation,
+    options: dict[str, Any],
+    inputs: list[tuple[str, str]],
+    refusal: HereyaError | None = None,
+) -> RunRequest:
     """The request that the options make; never raises: what is wrong is refused by the run itself, as a result."""
     try:
+        if refusal is not None:
+            raise refusal
         return _build(operation, options, inputs)
     except HereyaError as error:
         package = Path(options["package"] or ".").absolute()
@@ -106,7 +112,10 @@ def _wishes(operation: Operation, options: dict[str, Any]) -> dict[str, Any]:
         case Operation.DRIFT:
             return {"wants_difference": not options["json_output"]}
         case Operation.APPLY:
-            return {"bundle": Path(options["bundle"]).absolute()}
+            return {
+                "bundle": Path(options["bundle"]).absolute(),
+                "init_options": InitOptions(readonly_lock_file=True),
+            }
         case Operation.INIT:
             return {
                 "init_options": InitOptions(
@@ -128,10 +137,9 @@ def _bundle_to_write(path: str | None) -> Path | None:
     """Raises BadInput where it cannot be written: to find that out after the plan would be late."""
     if path is None:
         return None
-    bundle = Path(path).absolute()
-    if bundle.is_dir() or not os.access(bundle.parent, os.W_OK):
-        raise BadInput(f"`--out {path}` cannot be written", "name a file in a directory that you can write to")
-    return bundle
+    from hereya_tf.bundle.file import check_destination
+
+    return check_destination(Path(path).absolute())
 
 
 def _request_id(asked: Request, options: dict[str, Any]) -> str | None:

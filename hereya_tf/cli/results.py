@@ -2,41 +2,122 @@
 
 import os
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hereya_tf import events
 from hereya_tf.ending import Ended, PlanView
 from hereya_tf.events import Operation
+from hereya_tf.redaction import Redactor
+from hereya_tf.stream.outputs import Output
 from hereya_tf.ui.outlet import Outlet
+
+if TYPE_CHECKING:
+    from hereya_tf.output_formats import OutputFormat, Rendered, Row
+
+_MASKING_PATIENCE_SECONDS = 10.0
 
 
 def print_results(
-    ended: Ended, options: dict[str, Any], stdout: Outlet, stderr: Outlet, *, color: bool
+    ended: Ended,
+    options: dict[str, Any],
+    stdout: Outlet,
+    stderr: Outlet,
+    *,
+    color: bool,
+    presenter: "OutputPresenter | None",
 ) -> None:
     """Write them for people and shells; with `--json` the events have said it all."""
     result = ended.result
-    if not result.success:
+    if ended.is_told:
+        pass  # what failed has written to our streams itself
+    elif not result.success:
         _print_failure(result, stderr)
     elif ended.plan is not None and result.operation in (Operation.PLAN, Operation.DRIFT):
         _write_lines(stdout, _plan(ended.plan, Operation(result.operation), color=color))
+    elif presenter is not None:
+        presenter.print(stderr)
     else:
         _print_outputs(ended, options, stdout, stderr)
 
 
+class OutputPresenter:
+    """The outputs in the form that `output` was asked for: made while the run is on, printed at its end."""
+
+    def __init__(self, options: Mapping[str, Any], environment: Mapping[str, str], stdout: Outlet) -> None:
+        self._options = options
+        self._stdout = stdout
+        self._environment = environment
+        self._rendered: Rendered | None = None
+
+    def present(self, outputs: Mapping[str, Output], redactor: Redactor) -> None:
+        """Render them; for GitHub, into its file. Raises BadInput for what the form cannot hold."""
+        from hereya_tf.cli.github_output import append_github_output, github_output_file
+        from hereya_tf.output_formats import OutputFormat, render
+
+        chosen = _output_format(self._options, outputs)
+        path = github_output_file(self._environment) if chosen is OutputFormat.GITHUB else None
+        self._rendered = render(
+            chosen,
+            outputs,
+            name=self._options["output_name"],
+            show_sensitive=self._options["show_sensitive"],
+            table=_table,
+            token=lambda: os.urandom(16).hex(),
+            is_secret=lambda text: redactor.text(text) != text,
+        )
+        if path is not None and self._rendered.github is not None:
+            # The runner has to know what to mask before it can come to know the values.
+            self._stdout.write(self._rendered.stdout)
+            self._stdout.drain(patience=_MASKING_PATIENCE_SECONDS, give_up=lambda: False)
+            append_github_output(path, self._rendered.github)
+            self._rendered = self._rendered._replace(stdout="")
+
+    def print(self, stderr: Outlet) -> None:
+        """Write what was rendered; what is left out is said."""
+        stdout = self._stdout
+        if self._rendered is not None:
+            stdout.write(self._rendered.stdout)
+            if self._options["output_name"] and not self._options["output_format"]:
+                stdout.write("" if self._rendered.stdout.endswith("\n") else "\n")
+            _tell_withheld(self._rendered.withheld, self._options, stderr)
+
+
+def _output_format(options: Mapping[str, Any], outputs: Mapping[str, Output]) -> "OutputFormat":
+    """What was asked for; else a value as it is when one is named, a table for people, lines for a shell."""
+    from hereya_tf.output_formats import OutputFormat
+
+    if options["output_format"]:
+        return OutputFormat(options["output_format"])
+    named = outputs.get(options["output_name"] or "")
+    if named is not None:
+        return OutputFormat.JSON if isinstance(named.value, dict | list | tuple) else OutputFormat.RAW
+    return OutputFormat.TABLE if os.isatty(1) else OutputFormat.ENV
+
+
 def _print_outputs(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr: Outlet) -> None:
     env = ended.revealed.env if options["show_sensitive"] else ended.result.env
-    lines = _table(env) if os.isatty(1) else [f"{name}={shlex.quote(text)}" for name, text in env.items()]
-    _write_lines(stdout, lines)
-    if ended.withheld and not options["quiet"]:
-        names = ", ".join(f"`{name}`" for name in ended.withheld)
-        stderr.write(f"left out because they are sensitive: {names} (--show-sensitive shows them)\n")
+    if os.isatty(1):
+        from hereya_tf.output_formats import result_rows
+
+        stdout.write(_table(result_rows(env, ended.result.outputs, ended.withheld)))
+    else:
+        _write_lines(stdout, [f"{name}={shlex.quote(text)}" for name, text in env.items()])
+    _tell_withheld(ended.withheld, options, stderr)
+
+
+def _tell_withheld(names: Sequence[str], options: Mapping[str, Any], stderr: Outlet) -> None:
+    if names and not options["quiet"]:
+        listed = ", ".join(f"`{name}`" for name in names)
+        stderr.write(f"left out because they are sensitive: {listed} (--show-sensitive shows them)\n")
 
 
 def _plan(plan: PlanView, operation: Operation, *, color: bool) -> list[str]:
     from hereya_tf.ui.plan_table import difference_lines, plan_lines
 
     difference = difference_lines(plan.difference.strip("\n"), color=color) if plan.difference else []
+    if operation is Operation.DRIFT and not plan.changes:
+        return ["No drift: what is there is as the state says."]
     title = "Drift" if operation is Operation.DRIFT else "Plan"
     table = plan_lines(plan.changes, plan.counts, width=None, height=None, color=color, title=title)
     return [*difference, *([""] if difference else []), *table]
@@ -55,11 +136,11 @@ def _print_failure(result: events.Result, stderr: Outlet) -> None:
         stderr.write(f"report: {result.report}\n")
 
 
-def _table(env: Mapping[str, str]) -> list[str]:
-    from hereya_tf.ui.plain import visible
+def _table(rows: "Sequence[Row]") -> str:
+    from hereya_tf.ui.outputs_table import outputs_table
 
-    width = max((len(name) for name in env), default=0)
-    return [f"{name:<{width}}  {visible(text)}" for name, text in env.items()]
+    width = os.get_terminal_size(1).columns or None if os.isatty(1) else None
+    return outputs_table(rows, width=width)
 
 
 def _write_lines(outlet: Outlet, lines: list[str]) -> None:

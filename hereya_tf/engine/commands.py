@@ -72,9 +72,13 @@ class InitOptions(NamedTuple):
     readonly_lock_file: bool = False
 
 
+USUAL_PLAN = PlanOptions()
+USUAL_INIT = InitOptions()
+
+
 def init_arguments(
     options: EngineOptions,
-    wish: InitOptions = InitOptions(),
+    wish: InitOptions = USUAL_INIT,
     *,
     json: bool,
     backend: bool = True,
@@ -134,13 +138,16 @@ def plan_arguments(
     )
 
 
-def apply_plan_arguments(options: EngineOptions, step: Step, *, plan: Path) -> tuple[str, ...]:
-    """Apply exactly the saved `plan` (of a destroy as well); its choices are in it."""
+def apply_plan_arguments(
+    options: EngineOptions, step: Step, *, plan: Path, variable_files: Sequence[Path] = ()
+) -> tuple[str, ...]:
+    """Apply exactly the saved `plan` (of a destroy as well); its choices are in it, and all but ephemeral values."""
     return (
         Step.APPLY,
         "-json",
         *_common(options),
         *_parallelism(options),
+        *_variables(variable_files),
         *options.extra.get(step, ()),
         str(plan),
     )

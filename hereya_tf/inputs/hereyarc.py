@@ -24,6 +24,8 @@ class Rule(NamedTuple):
 
     mandatory: bool
     default: object
+    # Where the default stands, if in another file.
+    file: str | None = None
 
 
 class Hereyarc(NamedTuple):
@@ -92,12 +94,13 @@ def plan_defaults(
         _refuse_lacking(hereyarc, package, found | given, inputs)
     return Defaults(
         tuple(
-            Given(name, rule.default, isinstance(rule.default, str), Source.FILE, hereyarc.file)
+            Given(name, rule.default, isinstance(rule.default, str), Source.FILE, rule.file or hereyarc.file)
             for name, rule in hereyarc.rules.items()
             if rule.default is not None and name not in found and name not in undeclared
         ),
         tuple(
-            f"`{name}` ({hereyarc.file}) is left out: the package declares no such variable"
+            f"`{name}` ({hereyarc.rules[name].file or hereyarc.file}) is left out:"
+            " the package declares no such variable"
             for name in undeclared
         ),
     )

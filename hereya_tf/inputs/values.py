@@ -40,6 +40,8 @@ class Values(NamedTuple):
     files: tuple[GeneratedFile | VariableFile, ...]
     warnings: tuple[str, ...]
     secrets: tuple[object, ...]
+    # What the first of the files was made of, when the package has defaults of its own.
+    defaults: tuple[Given, ...] = ()
 
 
 def encode(file: GeneratedFile) -> str:
@@ -82,7 +84,18 @@ def plan_values(
                 secrets.extend([value] if value is given.value else [value, given.value])
         if values:
             files.append(GeneratedFile(values))
-    return Values(tuple(files), tuple(dict.fromkeys(warnings)), tuple(secrets))
+    return Values(tuple(files), tuple(dict.fromkeys(warnings)), tuple(secrets), tuple(defaults))
+
+
+def only(planned: Values, names: frozenset[str]) -> Values:
+    """What sets one of these variables; a variable file may set others as well."""
+    files: list[GeneratedFile | VariableFile] = []
+    for file in planned.files if names else ():
+        if isinstance(file, VariableFile):
+            files.append(file)
+        elif kept := {name: value for name, value in file.values.items() if name in names}:
+            files.append(GeneratedFile(kept))
+    return planned._replace(files=tuple(files))
 
 
 def _groups(

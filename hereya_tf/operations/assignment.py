@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions
 from hereya_tf.events import Operation, Question
 from hereya_tf.workspace import Workspace
+
+if TYPE_CHECKING:
+    from hereya_tf.bundle.file import Bundle
+    from hereya_tf.bundle.manifest import Identity
 
 
 class Assignment(NamedTuple):
@@ -24,9 +28,16 @@ class Assignment(NamedTuple):
     backend_contents: tuple[str, ...]
     variable_files: tuple[Path, ...]
     variable_contents: tuple[str, ...]
+    ephemeral_files: tuple[Path, ...]
     reinit: bool
     cache: Path
     ask: Callable[[Question], bool] | None
     # Whether the engine's own words on a plan are wanted, and the plan as JSON: an engine command each.
     wants_difference: bool
     wants_plan_document: bool
+    # What a plan made or applied here is for, with digests of this salt.
+    identify: Callable[[bytes], "Identity"]
+    bundle: "Bundle | None"
+    bundle_to_write: Path | None
+    # The engine's, of `tf`.
+    arguments: tuple[str, ...] = ()

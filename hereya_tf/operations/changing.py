@@ -4,6 +4,7 @@ from hereya_tf.engine import commands
 from hereya_tf.engine.commands import PlanOptions, Step
 from hereya_tf.errors import Cancelled
 from hereya_tf.events import Question
+from hereya_tf.operations.initialising import act_initialised
 from hereya_tf.operations.performance import Performance
 from hereya_tf.operations.planning import describe, plan_into
 from hereya_tf.steps import StepOutcome
@@ -11,15 +12,23 @@ from hereya_tf.steps import StepOutcome
 
 def provision(performance: Performance) -> None:
     """Apply, and the outputs."""
-    performance.check_workspace()
-    take_outputs(performance, _change(performance, Step.APPLY))
+
+    def act() -> None:
+        performance.check_workspace()
+        take_outputs(performance, _change(performance, Step.APPLY))
+
+    act_initialised(performance, act)
 
 
 def destroy(performance: Performance) -> None:
     """The outputs as they were, and destroy."""
-    performance.check_workspace()
-    performance.outputs = performance.read_outputs()
-    _change(performance, Step.DESTROY)
+
+    def act() -> None:
+        performance.check_workspace()
+        performance.outputs = performance.read_outputs()
+        _change(performance, Step.DESTROY)
+
+    act_initialised(performance, act)
 
 
 def take_outputs(performance: Performance, acted: StepOutcome) -> None:

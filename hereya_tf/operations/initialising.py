@@ -11,11 +11,11 @@ from hereya_tf.saved_backend import Move, choose_move, prepare_move
 from hereya_tf.workspace import override_text
 
 
-def act_initialised(performance: Performance, act: Callable[[Performance], None]) -> None:
+def act_initialised(performance: Performance, act: Callable[[], None]) -> None:
     """`act` after the init that it needs. Raises LocksNeeded where that cannot be had without them."""
-    skipped = _initialise_if_needed(performance)
+    skipped = initialise_if_needed(performance)
     try:
-        act(performance)
+        act()
     except ShellCommandError:
         diagnosis = performance.failed.diagnosis if performance.failed is not None else None
         elsewhere = performance.assignment.doubtful_workspace is not None
@@ -23,7 +23,7 @@ def act_initialised(performance: Performance, act: Callable[[Performance], None]
             raise
         # The engine knows better than our memory of the last init, or this state needs more providers.
         initialise(performance)
-        act(performance)
+        act()
 
 
 def initialise(performance: Performance) -> None:
@@ -45,7 +45,7 @@ def initialise(performance: Performance) -> None:
     memory.keep(_fingerprint(performance))
 
 
-def _initialise_if_needed(performance: Performance) -> bool:
+def initialise_if_needed(performance: Performance) -> bool:
     """Init unless the last good one saw exactly what there is now; returns whether it was skipped."""
     if not performance.assignment.reinit and _memory(performance).holds(_fingerprint(performance)):
         performance.context.journal.emit(events.StepFinished(Step.INIT, True, None, 0.0, True))

@@ -36,6 +36,8 @@ class Performance:
         self.plan_document = ""
         self.drifted: bool | None = None
         self.exit_code = 0
+        # Whether the engine has given its reasons to whoever reads our streams.
+        self.engine_has_spoken = False
         # An `errored.tfstate` of an earlier run is not this one's.
         self._errored_before = _stamp(context.package / outcome.ERRORED_STATE)
 
@@ -67,7 +69,7 @@ class Performance:
     ) -> StepOutcome:
         """Run one step. Raises its error, or the interrupt's."""
         self.context.interrupt.check()
-        self._check_backend()
+        self.check_backend()
         attempt = self._attempts[step] = self._attempts.get(step, 0) + 1
         outcome = run_step(context or self.context, step, arguments, attempt=attempt, streams=streams)
         self.seconds[step] = self.seconds.get(step, 0.0) + outcome.exit.seconds
@@ -87,7 +89,7 @@ class Performance:
         self.failed = outcome
         self.context.interrupt.check()
 
-    def _check_backend(self) -> None:
+    def check_backend(self) -> None:
         """Refuse a step without the backend that it was prepared for: it would take another state for its own.
 
         Runs that keep their locks elsewhere are not kept out by ours.

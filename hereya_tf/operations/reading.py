@@ -3,14 +3,19 @@
 from hereya_tf.engine import commands, quirks
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import ShellCommandError
+from hereya_tf.operations.initialising import act_initialised
 from hereya_tf.operations.performance import Performance
 from hereya_tf.steps import Context
 
 
 def output(performance: Performance) -> None:
     """The outputs as the state has them."""
-    performance.check_workspace()
-    performance.outputs = performance.read_outputs()
+
+    def act() -> None:
+        performance.check_workspace()
+        performance.outputs = performance.read_outputs()
+
+    act_initialised(performance, act)
 
 
 def validate(performance: Performance) -> None:

@@ -43,7 +43,7 @@ class Journal:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.redactor = redactor
-        self._run = run
+        self.run = run
         self._sinks = tuple(sinks)
         self._sequence = first - 1
         self._clock = clock
@@ -86,7 +86,7 @@ class Journal:
 
     def _next(self, event: Event) -> dict[str, Any]:
         self._sequence += 1
-        return record_of(event, sequence=self._sequence, seconds=self._clock(), run=self._run)
+        return record_of(event, sequence=self._sequence, seconds=self._clock(), run=self.run)
 
     def _redacted(self, record: dict[str, Any]) -> tuple[Record, str]:
         line = encode(record)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from hereya_tf.errors import Cancelled, FailureClass, HereyaError
+from hereya_tf.errors import Cancelled, EngineExit, FailureClass, HereyaError
 from hereya_tf.events import StateInfo
 from hereya_tf.failure.diagnosis import lock_holder
 from hereya_tf.redaction import Redactor
@@ -41,12 +41,14 @@ def status_of(error: HereyaError) -> Status:
     """The status that goes with an error."""
     if isinstance(error, Cancelled):
         return Status.CANCELLED
+    if isinstance(error, EngineExit):  # whatever its code, which is not one of ours
+        return Status.FAILED
     return _STATUS_OF_CODE.get(error.failure_class.exit_code, Status.FAILED)
 
 
 def exit_code_of(error: HereyaError) -> int:
     """The exit code of a run that ends with this error."""
-    return error.exit_code if isinstance(error, Cancelled) else error.failure_class.exit_code
+    return error.exit_code if isinstance(error, Cancelled | EngineExit) else error.failure_class.exit_code
 
 
 def present_outputs(values: Mapping[str, Output], redactor: Redactor, *, reveal: bool) -> Outputs:

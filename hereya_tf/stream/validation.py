@@ -12,7 +12,5 @@ def validation_messages(document: str) -> tuple[str, ...]:
         return ()
     if not isinstance(diagnostics, list):
         return ()
-    return tuple(
-        exact.dumps({"type": "diagnostic", "@level": "error", "@message": "", "diagnostic": diagnostic})
-        for diagnostic in diagnostics
-    )
+    head = {"@level": "error", "@message": "", "@timestamp": "", "type": "diagnostic"}
+    return tuple(exact.dumps({**head, "diagnostic": diagnostic}) for diagnostic in diagnostics)

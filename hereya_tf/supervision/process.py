@@ -161,7 +161,7 @@ class _Supervised:
         self._heard_at = began
         # False for anything that is not a child of ours: signals to a group are for real children only.
         self._real = is_our_child(process.pid)
-        self._exit_descriptor = _exit_descriptor(process.pid) if self._real else None
+        self._exit_descriptor = exit_descriptor(process.pid) if self._real else None
 
     @property
     def insisted(self) -> bool:
@@ -280,7 +280,7 @@ class _Supervised:
         self._is_clean = True
 
 
-def _exit_descriptor(pid: int) -> int | None:
+def exit_descriptor(pid: int) -> int | None:
     """A descriptor that becomes readable when the process ends, where the system has one (Linux)."""
     if not hasattr(os, "pidfd_open"):
         return None

@@ -1,0 +1,163 @@
+"""Reads a package's `hereya-tf.toml`: what a package may say about its runs, and nothing else (I/O)."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hereya_tf.errors import BadConfig
+from hereya_tf.inputs.hereyarc import Hereyarc, Rule
+from hereya_tf.inputs.toml_file import TomlFile, read_toml
+from hereya_tf.inputs.values import VariableFile
+
+FILE = "hereya-tf.toml"
+KEYS = ("parameters", "var-files", "engine-version", "deploy")
+_HOLDS = "it holds `[parameters]`, `var-files` and `engine-version`"
+_DEEPEST = 64  # tables and lists in the value of a parameter
+# What the caller of a run decides: whoever can change a package must not.
+_CALLERS = (
+    "yes env env-file request"
+    " workspace create-workspace state state-bucket state-region state-lock-table id backend-config lock-key"
+    " engine engine-arg engine-log ignore-cli-args"
+    " timeout idle-timeout wait no-wait lock-timeout grace"
+    " parallelism target exclude replace refresh no-refresh reinit"
+    " json engine-messages show-sensitive redact events-file result-file report-file"
+    " quiet verbose color no-progress"
+    " out plan-json plan-text destroy no-state-lock detailed-exitcode format"
+    " upgrade reconfigure migrate-state lockfile"
+)
+CALLERS = frozenset(_CALLERS.split())
+
+
+class ProjectFile(NamedTuple):
+    """What the file says; a package without one says nothing."""
+
+    parameters: Mapping[str, object] = {}
+    var_files: tuple[VariableFile, ...] = ()
+    engine_version: str | None = None
+    engine_version_line: int = 0
+    # As it was read, for whoever tells where a value is from.
+    source: TomlFile | None = None
+
+    def over(self, hereyarc: Hereyarc) -> Hereyarc:
+        """The rules for parameters with this file's defaults in place of those that `hereyarc.yaml` has."""
+        rules = dict(hereyarc.rules)
+        for name, value in self.parameters.items():
+            rules[name] = Rule(name in rules and rules[name].mandatory, value, FILE)
+        return hereyarc._replace(rules=rules)
+
+
+def read_project_file(directory: Path) -> ProjectFile:
+    """Read the file of a package, if it has one; raises BadConfig."""
+    # A link to nothing counts: to go on without what it was to say would be to guess.
+    if not os.path.lexists(directory / FILE):
+        return ProjectFile()
+    source = read_toml(directory / FILE, FILE)
+    known = {key.replace("_", "-"): key for key in source.values}
+    for key in source.values:
+        _check_key(source, key, known)
+    version = source.values.get(known.get("engine-version", ""))
+    return ProjectFile(
+        parameters=_parameters(source),
+        var_files=_var_files(source, known.get("var-files"), directory),
+        engine_version=_engine_version(source, known["engine-version"]) if version is not None else None,
+        engine_version_line=source.line(known["engine-version"]) if version is not None else 0,
+        source=source,
+    )
+
+
+def _check_key(source: TomlFile, key: str, known: Mapping[str, str]) -> None:
+    name = key.replace("_", "-")
+    if known[name] != key:
+        raise BadConfig(
+            f"{source.place(known[name])}: `{key}` and `{known[name]}` are the same", "keep one of the two"
+        )
+    if name in KEYS:
+        return
+    if name == "guards":
+        raise BadConfig(
+            f"{source.place(key)}: this version of hereya-tf knows no guards, and must not run without them",
+            "take a version that has them, or take `[guards]` out",
+        )
+    if name in CALLERS:
+        raise BadConfig(
+            f"{source.place(key)}: a package may not set `{key}`: whoever runs it decides that, not who writes it",
+            f"give it as `--{name}`, in the environment, or in your own `config.toml`",
+        )
+    import difflib
+
+    near = difflib.get_close_matches(name, KEYS, n=1)
+    raise BadConfig(
+        f"{source.place(key)}: there is no key `{key}`", f"did you mean `{near[0]}`?" if near else _HOLDS
+    )
+
+
+def _parameters(source: TomlFile) -> Mapping[str, object]:
+    parameters = source.values.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise BadConfig(
+            f"{source.place('parameters')}: `parameters` is no table",
+            "a default is a line `NAME = VALUE` below `[parameters]`",
+        )
+    for name, value in parameters.items():
+        if (fault := _fault(value)) is not None:
+            raise BadConfig(
+                f"{source.place('parameters', name)}: the default of `{name}` {fault[0]}", fault[1]
+            )
+    return parameters
+
+
+def _fault(value: object) -> tuple[str, str] | None:
+    """What a default holds that no variable can, and what to do about it."""
+    pending = [(value, 1)]
+    while pending:
+        item, depth = pending.pop()
+        if depth > _DEEPEST:
+            return "is nested too deeply", "give it in a file: `var-files`"
+        match item:
+            case dict():
+                pending += [(member, depth + 1) for member in item.values()]
+            case list():
+                pending += [(member, depth + 1) for member in item]
+            case str() | bool() | int():
+                pass
+            case _ if type(item).__name__ == "Decimal":
+                if str(item).lstrip("+-")[0] in "NI":
+                    return "is not a number that an engine knows", "there are neither `nan` nor `inf`"
+            case _:
+                return "is a date or a time, which an engine does not know", "put it in quotes"
+    return None
+
+
+def _var_files(source: TomlFile, key: str | None, directory: Path) -> tuple[VariableFile, ...]:
+    if key is None:
+        return ()
+    names = source.values[key]
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise BadConfig(
+            f"{source.place(key)}: `{key}` is no list of files", f'write it like `{key} = ["a.tfvars"]`'
+        )
+    for name in names:
+        if Path(name).is_absolute():
+            raise BadConfig(
+                f"{source.place(key)}: `{name}` is absolute", "files are named relative to the package"
+            )
+        if not _is_file(directory / name):
+            raise BadConfig(
+                f"{source.place(key)}: `{name}` is not a file", "it is looked for from the package"
+            )
+    return tuple(VariableFile(directory / name) for name in names)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _engine_version(source: TomlFile, key: str) -> str:
+    version = source.values[key]
+    if not isinstance(version, str) or not version.strip():
+        raise BadConfig(f"{source.place(key)}: `{key}` is no text", f'write it like `{key} = "~> 1.9"`')
+    return version

@@ -1,0 +1,134 @@
+"""Reads TOML files, and finds the line on which each of their keys stands (I/O)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hereya_tf.errors import BadConfig
+from hereya_tf.reading import read_regular_file, reason
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+_LARGEST_FILE = 1 << 20  # bytes
+# Tables within tables whose keys are found; a dotted key can nest thousands of them.
+_DEEPEST = 8
+# What can hold a line end or a bracket that means nothing; a closing `"""` may follow two quotes of the text.
+_TOKEN = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'"
+    r"|#[^\n]*"
+    r"|[\[\]{}\n]",
+    re.DOTALL,
+)
+
+
+class TomlFile(NamedTuple):
+    """A file's values (numbers with a point are Decimals), and its text."""
+
+    shown: str
+    values: Mapping[str, Any]
+    text: str
+
+    def line(self, *path: str) -> int:
+        """The line on which a key stands for the first time; 1 is the first."""
+        return key_lines(self.text)[path]
+
+    def place(self, *path: str) -> str:
+        """The file and the line of a key, as an error begins."""
+        return f"`{self.shown}`, line {self.line(*path)}"
+
+
+def read_toml(file: Path, shown: str) -> TomlFile:
+    """Read a file, `shown` as its reader knows it; raises BadConfig."""
+    text = _read(file, shown)
+    # Here, because it costs 6 ms and few have such a file.
+    import tomllib
+
+    try:
+        return TomlFile(shown, tomllib.loads(text, parse_float=_decimal), text)
+    except RecursionError:
+        raise BadConfig(f"`{shown}` is nested too deeply", "is it the right file?") from None
+    except ValueError as error:
+        said = str(error)
+        raise BadConfig(
+            f"`{shown}` is not TOML: {said[:1].lower()}{said[1:]}", 'texts stand in quotes: `key = "text"`'
+        ) from None
+
+
+def key_lines(text: str) -> dict[tuple[str, ...], int]:
+    """The line of the first statement for each key and table of a valid TOML text, by its full path."""
+    import tomllib
+
+    lines: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    for number, statement in _statements(text):
+        # Each stands for itself: a key after a header is a key of that table.
+        paths = list(_paths(tomllib.loads(statement)))
+        if statement.lstrip(" \t").startswith("["):
+            table = paths[-1]
+            paths = [table[: length + 1] for length in range(len(table))]
+        else:
+            paths = [(*table, *path) for path in paths]
+        for path in paths:
+            lines.setdefault(path, number)
+    return lines
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Each key with its value and each header of a table, with the line on which it begins."""
+    start, depth = 0, 0
+    number = 1
+    for token in _TOKEN.finditer(text + "\n"):
+        match token[0]:
+            case "[" | "{":
+                depth += 1
+            case "]" | "}":
+                depth -= 1
+            case "\n" if depth == 0:
+                statement = text[start : token.start()]
+                if statement.strip(" \t\r") and not statement.lstrip(" \t").startswith("#"):
+                    yield number, statement
+                number += statement.count("\n") + 1
+                start = token.end()
+            case _:
+                pass
+
+
+def _paths(value: object, depth: int = 1) -> Iterator[tuple[str, ...]]:
+    """The path of every key in nested tables, outer ones first."""
+    if isinstance(value, dict) and depth <= _DEEPEST:
+        for name, member in value.items():
+            yield (name,)
+            for path in _paths(member, depth + 1):
+                yield (name, *path)
+
+
+def _read(file: Path, shown: str) -> str:
+    try:
+        data = read_regular_file(file, at_most=_LARGEST_FILE + 1)
+    except OSError as error:
+        raise BadConfig(
+            f"`{shown}` cannot be read: {reason(error)}", "make it readable, or take it away"
+        ) from error
+    if len(data) > _LARGEST_FILE:
+        raise BadConfig(f"`{shown}` is larger than {_LARGEST_FILE >> 20} MiB", "is it the right file?")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BadConfig(
+            f"`{shown}` is not UTF-8 text: line {line} holds other bytes", "save it as UTF-8"
+        ) from error
+
+
+def _decimal(text: str) -> "Decimal":
+    from decimal import Decimal, DecimalException
+
+    try:
+        return Decimal(text)
+    except DecimalException as error:  # an exponent of 19 digits or more
+        raise ValueError("a number's exponent is too large") from error

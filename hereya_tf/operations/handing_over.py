@@ -1,0 +1,143 @@
+"""`tf`: any engine command, with the streams and the terminal that we have."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+
+from hereya_tf import events
+from hereya_tf.engine.commands import Step
+from hereya_tf.errors import Cancelled, EngineExit
+from hereya_tf.operations.initialising import initialise_if_needed
+from hereya_tf.operations.performance import Performance
+from hereya_tf.redaction import MASK
+from hereya_tf.steps import cannot_start
+from hereya_tf.supervision.handover import hand_over
+from hereya_tf.supervision.interrupt import Reason
+from hereya_tf.supervision.process import HEARTBEAT_SECONDS, Command, Exit
+from hereya_tf.supervision.process_table import ProcessIdentity
+
+# The others work without an init, are one, or are not known: then the engine says so itself.
+_NEEDS_INIT = frozenset(
+    (
+        *("apply", "console", "destroy", "force-unlock", "graph", "import", "modules", "output", "plan"),
+        *("providers", "query", "refresh", "show", "state", "taint", "test", "untaint", "workspace"),
+    )
+)
+# Those that fetch or write providers from what the configuration says, for a package that has none yet.
+_BEFORE_INIT = ("lock", "mirror")
+_HELP = ("-h", "-help", "--help", "-v", "-version", "--version")
+# Their values are anybody's secrets.
+_ASSIGNS = ("var", "backend-config")
+
+
+def tf(performance: Performance) -> None:
+    """The command, after the init that it needs. Raises EngineExit, Cancelled or TimedOut for its failure."""
+    arguments = performance.assignment.arguments
+    if needs_init(arguments):
+        initialise_if_needed(performance)
+        if words(arguments)[0] != "workspace":  # it is how one is made
+            performance.check_workspace()
+    performance.context.interrupt.check()
+    performance.check_backend()
+    end = _handed_over(performance, arguments)
+    code = end.code if end.code is not None else 128 + (end.signal or 0)
+    ok = is_success(end, arguments)
+    performance.context.journal.emit(events.StepFinished(Step.TF, ok, end.code, round(end.seconds, 3), False))
+    performance.seconds[Step.TF] = end.seconds
+    performance.exit_code = code
+    if not ok:
+        performance.engine_has_spoken = True
+        _fail(performance, arguments, code)
+
+
+def needs_init(arguments: Sequence[str]) -> bool:
+    """Whether the engine refuses this command in a package that was not initialised."""
+    command = words(arguments)
+    if not command or command[0] not in _NEEDS_INIT or any(word in _HELP for word in arguments):
+        return False
+    return not (command[0] == "providers" and command[1:2] and command[1] in _BEFORE_INIT)
+
+
+def words(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The command and what follows it, without options."""
+    return tuple(word for word in arguments if not word.startswith("-"))
+
+
+def is_success(end: Exit, arguments: Sequence[str]) -> bool:
+    """Whether the command has done what it was asked; 2 is only a plan's word for changes."""
+    return end.code == 0 or (
+        end.code == 2 and any(word.lstrip("-") == "detailed-exitcode" for word in arguments)
+    )
+
+
+def without_values(arguments: Sequence[str]) -> Iterator[str]:
+    """The arguments for the record: a variable's name, and a mask for its value."""
+    assigns = False
+    for argument in arguments:
+        if assigns:
+            yield _masked(argument)
+            assigns = False
+            continue
+        option, equals, assigned = argument.partition("=")
+        is_assignment = option.startswith("-") and option.lstrip("-") in _ASSIGNS
+        assigns = is_assignment and not equals
+        yield f"{option}={_masked(assigned)}" if is_assignment and equals else argument
+
+
+def _masked(assignment: str) -> str:
+    name, equals, _ = assignment.partition("=")
+    return f"{name}={MASK}" if equals else name
+
+
+def _handed_over(performance: Performance, arguments: tuple[str, ...]) -> Exit:
+    context = performance.context
+    environment = dict(context.environment)
+    if os.isatty(0):
+        # Somebody sits there to be asked.
+        environment.pop("TF_INPUT", None)
+    context.on_start(Step.TF, 1, None)
+    context.journal.emit(events.StepStarted(Step.TF, 1, (*context.binary.argv, *without_values(arguments))))
+    began = beat_at = time.monotonic()
+
+    def tick() -> None:
+        nonlocal beat_at
+        context.journal.flush()
+        if context.directory.cancel_requested():
+            context.interrupt.ask(Reason.REQUEST)
+        if time.monotonic() >= beat_at + HEARTBEAT_SECONDS:
+            beat_at += HEARTBEAT_SECONDS
+            context.journal.emit(events.Heartbeat(Step.TF, round(time.monotonic() - began, 1), ()))
+
+    started = False
+
+    def on_started(process: ProcessIdentity) -> None:
+        nonlocal started
+        started = True
+        context.on_start(Step.TF, 1, process)
+
+    try:
+        return hand_over(
+            Command((*context.binary.argv, *arguments), context.package, environment),
+            pass_fds=context.lock_descriptors,
+            interrupt=context.interrupt,
+            grace=context.grace,
+            started=on_started,
+            tick=tick,
+        )
+    except OSError as error:
+        if started:
+            raise
+        raise cannot_start(context.binary, error) from error
+
+
+def _fail(performance: Performance, arguments: Sequence[str], code: int) -> None:
+    """Raise what fits: the engine has given its reasons to whoever reads its streams."""
+    interrupt = performance.context.interrupt
+    request = interrupt.asked()
+    if request is not None and request.reason is Reason.TIMEOUT:
+        performance.engine_has_spoken = False
+        raise interrupt.error()
+    name = " ".join((performance.context.binary.engine.executable, *words(arguments)[:1]))
+    if request is not None:
+        raise Cancelled(str(interrupt.error()), exit_code=code)
+    raise EngineExit(f"`{name}` has ended with exit code {code}", exit_code=code)
