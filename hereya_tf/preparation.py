@@ -1,34 +1,28 @@
 """Everything that is decided before a lock is taken: package, values, workspace, engine, what to redact (I/O)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hereya_tf.engine import Binary, EngineName, commands, quirks
 from hereya_tf.engine.choose import choose, expected_engine
-from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions
 from hereya_tf.engine.evidence import check_mismatch, evidence
 from hereya_tf.engine_files import write_backend_files, write_variable_files
-from hereya_tf.errors import BadInput, EngineUnavailable, EngineUnsupported, HereyaError
+from hereya_tf.errors import EngineUnavailable, EngineUnsupported
 from hereya_tf.events import Operation, Question
 from hereya_tf.inputs import values
-from hereya_tf.inputs.given import Given
 from hereya_tf.inputs.hereyarc import Hereyarc, plan_defaults, read_hereyarc
 from hereya_tf.inputs.project_file import ProjectFile, read_project_file
-from hereya_tf.inputs.values import VariableFile
-from hereya_tf.inputs.variable_files import sensitive_values, text_values, variable_values
+from hereya_tf.known_secrets import learn_secrets, vain_wishes
 from hereya_tf.operations.assignment import Assignment
 from hereya_tf.package import Package, check_generated_backend, read_package
-from hereya_tf.reading import read_input_file, reason
 from hereya_tf.redaction import Redactor
-from hereya_tf.redaction.credential_shapes import credential_values, looks_like_credential_name
+from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.workspace import (
     BackendKind,
-    GeneratedBackend,
     Workspace,
-    identify_workspace,
     local_workspaces,
     unknown_workspace,
 )
@@ -37,60 +31,9 @@ if TYPE_CHECKING:
     from hereya_tf.bundle.file import Bundle
     from hereya_tf.bundle.manifest import Identity
 
+# A saved plan holds its values, and what only reads asks for none.
+_NEEDS_VALUES = (Operation.PROVISION, Operation.DESTROY, Operation.PLAN, Operation.DRIFT)
 _GO_OVER = "to go over to Terraform on purpose: `--engine terraform`"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """What the caller wants, as values; durations in seconds, paths absolute."""
-
-    operation: Operation
-    package: Path
-    approved: bool
-    inputs: tuple[Given | VariableFile, ...] = ()
-    additions: tuple[tuple[str, str], ...] = ()
-    warnings: tuple[str, ...] = ()
-    workspace: str | None = None
-    create_workspace: bool = False
-    backend: GeneratedBackend | None = None
-    backend_config: tuple[str, ...] = ()
-    lock_key: str | None = None
-    engine: str | None = None
-    engine_source: str = "--engine"
-    engine_options: EngineOptions
-    init_options: InitOptions = commands.USUAL_INIT
-    plan_options: PlanOptions = commands.USUAL_PLAN
-    # Where the plan bundle goes (`plan`), or which one is applied (`apply`).
-    bundle: Path | None = None
-    wants_difference: bool = False
-    wants_plan_document: bool = False
-    # The engine's arguments, of `tf`.
-    arguments: tuple[str, ...] = ()
-    engine_log: Path | None = None
-    ignore_cli_args: bool = False
-    reinit: bool = False
-    wait: float | None = 1800.0
-    grace: float = 60.0
-    redact: tuple[str, ...] = ()
-    show_sensitive: bool = False
-    engine_messages: bool = False
-    # What was wrong with the request before it could be built.
-    refusal: HereyaError | None = None
-
-    @property
-    def names_engine(self) -> bool:
-        """Whether the caller said which engine it has to be."""
-        return self.engine not in (None, "auto")
-
-    def identify(self, environment: Mapping[str, str]) -> Workspace:
-        """The workspace of the run. Raises BadInput for options that exclude each other."""
-        return identify_workspace(
-            self.package,
-            wish=self.workspace,
-            backend=self.backend,
-            lock_key=self.lock_key,
-            environment={**environment, **dict(self.additions)},
-        )
 
 
 class Prepared(NamedTuple):
@@ -143,6 +86,8 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
     if request.operation is Operation.TF:
         # Variables are the engine's own there, and most commands need none.
         hereyarc = hereyarc._replace(rules={})
+    elif request.operation not in _NEEDS_VALUES:
+        hereyarc = hereyarc.without_demands()
     tofu = _expects_opentofu(request, hereyarc, environment)
     package, planned = _read(request, hereyarc, given, redactor, tofu=tofu)
     workspace = request.identify(environment)
@@ -164,7 +109,7 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
             data_directory=workspace.data_directory if workspace.backend is not None else None,
             log_file=request.engine_log,
         ),
-        warnings=(*request.warnings, *planned.warnings, *_vain(request.redact, package, given)),
+        warnings=(*request.warnings, *planned.warnings, *vain_wishes(request.redact, package, given)),
         explicit_engine=request.names_engine,
         masked_outputs=package.outputs.intersection(request.redact),
         bundle=bundle,
@@ -202,7 +147,7 @@ def _read(
     planned = values.plan_values(
         package, environment=request.additions, inputs=request.inputs, defaults=defaults.values
     )
-    _learn_secrets(redactor, request, package, planned, environment)
+    learn_secrets(redactor, request, package, planned, environment)
     for default in defaults.values:
         if default.name in request.redact:
             redactor.add(default.value)
@@ -339,56 +284,3 @@ def _check_support(binary: Binary, request: RunRequest) -> None:
             f"{title} cannot lock a state in a bucket without a lock table",
             "add `--state-lock-table NAME`, or use an engine of version 1.10 or newer",
         )
-
-
-def _learn_secrets(
-    redactor: Redactor,
-    request: RunRequest,
-    package: Package,
-    planned: values.Values,
-    environment: Mapping[str, str],
-) -> None:
-    """Everything that is known to be a secret before the engine says a word."""
-    secrets: list[object] = [*planned.secrets, *credential_values(environment)]
-    for name, variable in package.variables.items():
-        if variable.sensitive and (text := environment.get(f"TF_VAR_{name}")) is not None:
-            secrets += [text, *(text_values(name, text) if variable.decodes_json else ())]
-    var_files = [given.path for given in request.inputs if isinstance(given, VariableFile)]
-    secrets += sensitive_values(package, var_files)
-    for entry in request.backend_config:
-        name, separator, text = entry.partition("=")
-        if separator and looks_like_credential_name(name):
-            secrets.append(text)
-    for wish in request.redact:
-        secrets += _named_secrets(wish, request, environment)
-    secrets += variable_values(package, var_files, frozenset(request.redact).intersection(package.variables))
-    for secret in secrets:
-        redactor.add(secret)
-
-
-def _named_secrets(wish: str, request: RunRequest, environment: Mapping[str, str]) -> Sequence[object]:
-    """The values behind `--redact NAME` (a parameter or a variable of the environment) or `@FILE` (a line each)."""
-    if wish.startswith("@"):
-        try:
-            # Not by open(): a named pipe that nobody writes to would hold us, deaf to every signal.
-            return read_input_file(Path(wish[1:])).decode("utf-8", "replace").splitlines()
-        except (OSError, ValueError) as error:
-            raise BadInput(
-                f"`--redact {wish}` cannot be read: {reason(error)}", "give a file of one value a line"
-            ) from error
-    found: list[object] = [
-        given.value for given in request.inputs if isinstance(given, Given) and given.name == wish
-    ]
-    found += [text for name in (wish, f"TF_VAR_{wish}") if (text := environment.get(name)) is not None]
-    return found
-
-
-def _vain(wishes: Sequence[str], package: Package, environment: Mapping[str, str]) -> Sequence[str]:
-    """A word for each `--redact NAME` that names nothing: whoever gave a value there believes it to be safe."""
-    known = {*package.variables, *package.outputs, *environment}
-    return [
-        "a name given to `--redact` is no variable, output or environment variable, and masks nothing;"
-        " values stand in a file: `--redact @FILE`"
-        for wish in wishes
-        if not wish.startswith("@") and wish not in known
-    ]

@@ -14,8 +14,9 @@ from hereya_tf.errors import HereyaError, own_fault
 from hereya_tf.events import Operation, Question
 from hereya_tf.operations import LocksNeeded, Performance, perform
 from hereya_tf.places import Places
-from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_assignment
+from hereya_tf.preparation import Prepared, prepare, prepare_assignment
 from hereya_tf.redaction import Redactor
+from hereya_tf.run_request import RunRequest
 from hereya_tf.runs import history
 from hereya_tf.runs.adoption import adopt_left_over
 from hereya_tf.runs.directory import RunDirectory

@@ -21,7 +21,6 @@ from hereya_tf.supervision.patience import Move
 from hereya_tf.supervision.process import Command, Exit, Watcher, run_command
 from hereya_tf.supervision.process_table import ProcessIdentity
 
-
 _DETAILED_EXITCODE = "-detailed-exitcode"
 
 

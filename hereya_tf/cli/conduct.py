@@ -11,8 +11,8 @@ from hereya_tf.cli.results import OutputPresenter, print_results
 from hereya_tf.ending import Ended
 from hereya_tf.errors import BadInput
 from hereya_tf.events import Operation
-from hereya_tf.preparation import RunRequest
 from hereya_tf.run import Run
+from hereya_tf.run_request import RunRequest
 from hereya_tf.supervision.interrupt import Interrupt, signals_ask
 from hereya_tf.ui.outlet import Outlet
 

@@ -15,7 +15,7 @@ from hereya_tf.inputs.given import (
 )
 from hereya_tf.inputs.request import Request, read_request
 from hereya_tf.inputs.values import VariableFile
-from hereya_tf.preparation import RunRequest
+from hereya_tf.run_request import RunRequest
 from hereya_tf.workspace import generate_backend
 
 _NOTHING_ASKED = Request(None, None, (), (), None, None, None, None, ())

@@ -35,6 +35,12 @@ class Hereyarc(NamedTuple):
     asks_for_opentofu: bool
     rules: Mapping[str, Rule]
 
+    def without_demands(self) -> "Hereyarc":
+        """The same, with nothing mandatory."""
+        return self._replace(
+            rules={name: rule._replace(mandatory=False) for name, rule in self.rules.items()}
+        )
+
 
 class Defaults(NamedTuple):
     """The defaults that are to be passed to the engine, and what is wrong with the rest."""

@@ -15,7 +15,7 @@ from hereya_tf.errors import BadInput
 from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given, Source
 from hereya_tf.inputs.values import VariableFile
-from hereya_tf.preparation import RunRequest
+from hereya_tf.run_request import RunRequest
 from hereya_tf.workspace import BackendKind, GeneratedBackend
 
 # For each option: what is given, and the value that it comes to.

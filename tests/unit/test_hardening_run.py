@@ -13,8 +13,8 @@ from hereya_tf.engine.commands import EngineOptions
 from hereya_tf.events import Operation
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.places import Places
-from hereya_tf.preparation import RunRequest
 from hereya_tf.run import Run
+from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.journal import Sink
 from hereya_tf.supervision.interrupt import Interrupt
 from tests.command_line import CommandLine, Result

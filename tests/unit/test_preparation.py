@@ -13,8 +13,9 @@ from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given, Source
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.operations.assignment import Assignment
-from hereya_tf.preparation import Prepared, RunRequest, prepare, prepare_assignment
+from hereya_tf.preparation import Prepared, prepare, prepare_assignment
 from hereya_tf.redaction import Redactor
+from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.workspace import BackendKind, GeneratedBackend
 from tests.conftest import MakePackage

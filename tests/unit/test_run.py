@@ -19,8 +19,8 @@ from hereya_tf.events import Operation, Question
 from hereya_tf.inputs.given import Given, Source
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.places import Places
-from hereya_tf.preparation import RunRequest
 from hereya_tf.run import Run
+from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.journal import Sink
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.workspace import BackendKind, GeneratedBackend, override_text
