@@ -24,7 +24,7 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
     """Run `request` to its end and tell it as `options` ask; returns the exit code."""
     interrupt = Interrupt(timeout=options["timeout"], idle_timeout=options["idle_timeout"])
     stdout, stderr = Outlet(1), Outlet(2)
-    told = talk(options, stderr)
+    told = talk(request.operation, options, stderr)
 
     def warn(sentence: str) -> None:
         told.say(f"warning: {sentence}")
