@@ -15,6 +15,7 @@ from hereya_tf.bundle.digest import LARGEST_LOCK_FILE
 from hereya_tf.bundle.manifest import Manifest, NewerFormatError, decode_manifest, encode_manifest
 from hereya_tf.engine.evidence import LOCK_FILE
 from hereya_tf.errors import BadInput, HereyaError, NoRoom
+from hereya_tf.package.declarations import read_lock_selections
 from hereya_tf.private import open_private, write_all
 from hereya_tf.reading import reason
 
@@ -54,6 +55,8 @@ class Bundle(NamedTuple):
                 with archive.open(_PLAN) as plan, _private(to) as target:
                     _copy(plan, lambda chunk: _write_chunk(to, target, chunk))
             except BaseException:
+                with contextlib.suppress(OSError):
+                    to.unlink()
                 raise
         return to
 
@@ -75,8 +78,13 @@ def check_destination(path: Path) -> Path:
 
 
 def write_bundle(path: Path, *, plan: Path, lock_file: bytes | None, manifest: Manifest) -> Path:
-    """Write a bundle in one step, readable for the user alone. Raises BadInput, NoRoom."""
+    """Write a bundle in one step, readable for the user alone. Raises BadInput, NoRoom.
+
+    Its providers are those of the lock file: what was there before init is not what the plan was made with.
+    """
     target = check_destination(path)
+    providers = None if lock_file is None else read_lock_selections(lock_file)
+    manifest = manifest._replace(identity=manifest.identity._replace(providers=providers))
     temporary = target.with_name(f".hereya-tf-{os.urandom(8).hex()}")
     try:
         if plan.stat().st_size > _LARGEST[_PLAN]:
@@ -129,6 +137,17 @@ def _opened(path: Path) -> "Iterator[ZipFile]":
     import struct
     from zipfile import BadZipFile, ZipFile
 
+    # All that the module says to bytes that make no sense.
+    nonsense = (
+        BadZipFile,
+        struct.error,
+        EOFError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        OverflowError,
+        ValueError,
+    )
     try:
         file = _open_regular(path)
     except (OSError, ValueError) as error:
@@ -140,10 +159,7 @@ def _opened(path: Path) -> "Iterator[ZipFile]":
         try:
             with ZipFile(file) as archive:
                 yield archive
-        # All that the module says to bytes that make no sense.
-        except (BadZipFile, EOFError, LookupError, OSError, OverflowError, RuntimeError) as error:
-            raise _damaged(path, begin) from error
-        except (struct.error, ValueError) as error:
+        except nonsense as error:
             raise _damaged(path, begin) from error
 
 
@@ -202,11 +218,10 @@ def _read(archive: "ZipFile", path: Path) -> Bundle:
 
 
 def _is_plain(member: "ZipInfo") -> bool:
-    """Whether a member is as we write them: as long as its bytes in the file, and not longer than it may be."""
+    """Whether a member is as we write them, and not longer than it may be."""
     return (
         member.compress_type == 0
         and not member.flag_bits & 0x1
-        and member.file_size == member.compress_size
         and member.file_size <= _LARGEST[member.filename]
     )
 

@@ -200,6 +200,17 @@ def test_another_state_is_refused(then: Identity, here: Identity, sentence: str,
     assert refusal(here, then) == (sentence, (hint,))
 
 
+@pytest.mark.parametrize("name", ["location", "region", "lock_table", "workspace"])
+def test_every_part_of_a_generated_backend_counts(name: str) -> None:
+    change: dict[str, Any] = {name: "s3://another"}
+    here = S3._replace(place=S3.place._replace(**change))
+
+    found = refusal(here, S3)
+
+    assert found is not None
+    assert "s3://another" in found[0]
+
+
 def test_a_workspace_that_only_the_cloud_knows_is_not_compared() -> None:
     named = place(backend="cloud", variables={})
     mapped = place(backend="cloud", workspace="", variables={})
@@ -306,7 +317,9 @@ def test_other_variables_are_refused(here: Identity, sentence: str, hint: str) -
 
 
 def test_a_default_gives_way_to_what_was_given_for_the_plan() -> None:
-    assert refusal(variables(named={}, defaults={"region": "d9"})) is None
+    then = variables(named={"size": "v9"})
+
+    assert refusal(variables(named={}, defaults={"size": "d2", "region": "d9"}), then) is None
 
 
 @pytest.mark.parametrize(
@@ -429,6 +442,7 @@ VALID = encode_manifest(MANIFEST)
     [
         *("", "[]", "{}", "null", '{"format": true}', '{"format": 0}', '{"format": "1"}', '{"format": 1}'),
         VALID.replace('"provision"', '"plan"'),
+        VALID.replace('"format": 1,', '"format": 1, "more": 1,'),
         VALID.replace('"terraform"', '"pulumi"'),
         VALID.replace('"f1"', "1"),
         VALID.replace('"package": {', '"package": 1, "more": {'),

@@ -18,10 +18,10 @@ from hereya_tf.bundle import file as bundle_file
 from hereya_tf.bundle.file import Bundle, check_destination, read_bundle, write_bundle
 from hereya_tf.bundle.manifest import encode_manifest
 from hereya_tf.errors import BadInput, HereyaError, NoRoom
-from tests.bundles import MANIFEST, SALT
+from tests.bundles import IDENTITY, MANIFEST, SALT
 
 PLAN = b"the engine's plan\0" * 1000
-LOCK = b'provider "a/b/c" {\n  version = "1.0.0"\n}\n'
+LOCK = b'provider "registry.terraform.io/hashicorp/null" {\n  version = "3.2.2"\n}\n'
 VALID = {"manifest.json": encode_manifest(MANIFEST).encode(), "salt": SALT, "plan": PLAN}
 
 
@@ -61,14 +61,18 @@ NONE = "`…` is not a plan bundle"
 ODD = "`…` holds something that no plan bundle holds"
 
 
-@pytest.mark.parametrize("lock_file", [LOCK, b"", None])
-def test_a_bundle_holds_what_was_put_into_it(tmp_path: Path, plan: Path, lock_file: bytes | None) -> None:
+@pytest.mark.parametrize(("lock_file", "providers"), [(LOCK, IDENTITY.providers), (b"", {}), (None, None)])
+def test_a_bundle_holds_what_was_put_into_it_and_the_providers_of_its_lock_file(
+    tmp_path: Path, plan: Path, lock_file: bytes | None, providers: Mapping[str, str] | None
+) -> None:
     path = tmp_path / "ünï.bundle"
+    noted_before_init = MANIFEST._replace(identity=IDENTITY._replace(providers={"a/b/c": "0"}))
 
-    written = write_bundle(path, plan=plan, lock_file=lock_file, manifest=MANIFEST)
+    written = write_bundle(path, plan=plan, lock_file=lock_file, manifest=noted_before_init)
     read = read_bundle(path)
 
-    assert (written, read) == (path, Bundle(path, MANIFEST, lock_file))
+    manifest = MANIFEST._replace(identity=IDENTITY._replace(providers=providers))
+    assert (written, read) == (path, Bundle(path, manifest, lock_file))
     assert read.extract_plan(tmp_path / "out").read_bytes() == PLAN
 
 
@@ -97,7 +101,7 @@ def test_a_link_stays_a_link(tmp_path: Path, bundle: Path, plan: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(bundle.name)
 
-    assert write_bundle(link, plan=plan, lock_file=None, manifest=MANIFEST) == bundle
+    assert write_bundle(link, plan=plan, lock_file=LOCK, manifest=MANIFEST) == bundle
     assert link.is_symlink()
     assert read_bundle(link).manifest == MANIFEST
 
@@ -266,12 +270,11 @@ def test_an_encrypted_member_is_refused(bundle: Path) -> None:
     assert refusal(bundle) == ODD
 
 
-def test_a_directory_of_the_archive_that_is_too_long_is_not_read(bundle: Path) -> None:
-    data = bytearray(bundle.read_bytes())
-    data[-10:-6] = struct.pack("<L", (1 << 20) + 1)
-    bundle.write_bytes(data)
+def test_a_directory_of_the_archive_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    many = {f"{number:0100}": b"" for number in range(8000)}
 
-    assert refusal(bundle) == DAMAGED
+    assert refusal(archive(tmp_path / "b", {**VALID, **dict.fromkeys(list(many)[:9], b"")})) == ODD
+    assert refusal(archive(tmp_path / "b", {**VALID, **many})) == DAMAGED
 
 
 def test_a_file_larger_than_any_bundle_is_none(tmp_path: Path) -> None:

@@ -1,5 +1,10 @@
-"""Help is asked for in many ways, and reads well in all of them."""
+"""Help is asked for in many ways, and reads well in all of them.
 
+What each command shows stands in `help/`; HEREYA_TF_TESTS_WRITE_HELP=1 writes what it shows now, to be read.
+"""
+
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,26 +14,11 @@ import pytest
 
 from hereya_tf import __version__
 from hereya_tf.cli import COMMANDS, group
-from hereya_tf.cli.options import GroupedOption, RunCommand
+from hereya_tf.cli.groups import HelpfulCommand
+from hereya_tf.cli.option_types import GroupedOption
 from tests.command_line import CommandLine, Result, environment
 
-EVERY_COMMAND = [
-    (),
-    ("provision",),
-    ("destroy",),
-    ("lock",),
-    ("lock", "list"),
-    ("lock", "status"),
-    ("lock", "release"),
-    ("runs",),
-    ("runs", "list"),
-    ("runs", "show"),
-    ("runs", "log"),
-    ("runs", "cancel"),
-    ("schema",),
-    ("schema", "events"),
-    ("schema", "result"),
-]
+SNAPSHOTS = Path(__file__).parent / "help"
 
 
 def command_of(names: tuple[str, ...]) -> click.Command:
@@ -54,89 +44,113 @@ def all_commands() -> dict[tuple[str, ...], click.Command]:
     return found
 
 
-def test_every_command_is_looked_at() -> None:
-    assert sorted(all_commands()) == sorted(EVERY_COMMAND)
+EVERY_COMMAND = sorted(all_commands())
 
 
-@pytest.mark.parametrize("arguments", [(), ("-h",), ("--help",)])
-def test_without_arguments_there_is_help(cli: CommandLine, arguments: tuple[str, ...]) -> None:
-    assert cli(*arguments) == Result(
-        0,
-        """\
-Usage: hereya-tf [OPTIONS] COMMAND [ARGS]...
-
-  Run Terraform and OpenTofu unattended.
-
-  hereya-tf provision ./network --yes
-  hereya-tf provision ./database -p size=small --state db.tfstate --yes --json
-  hereya-tf destroy ./network
-
-Options:
-  -V, --version  Show the version and exit.
-  -h, --help     Show this message and exit.
-
-Commands:
-  provision  Create or update what a package describes.
-  destroy    Destroy what a package has created.
-  lock       Who holds a lock, and who waits for it.
-  runs       The history of runs; cancel a live one.
-  schema     JSON Schema of what `--json` prints.
-""",
-        "",
-    )
+def help_of(names: tuple[str, ...]) -> str:
+    command = command_of(names)
+    context = click.Context(command, info_name=" ".join(("hereya-tf", *names)), terminal_width=80)
+    context.help_option_names = ["-h", "--help"]
+    return command.get_help(context) + "\n"
 
 
-@pytest.mark.parametrize("arguments", [("lock",), ("lock", "-h")])
-def test_a_group_without_a_word_shows_its_help(cli: CommandLine, arguments: tuple[str, ...]) -> None:
-    assert cli(*arguments) == Result(
-        0,
-        """\
-Usage: hereya-tf lock [OPTIONS] COMMAND [ARGS]...
-
-  Who holds a lock, and who waits for it.
-
-Options:
-  -h, --help  Show this message and exit.
-
-Commands:
-  list     All locks that are held or waited for.
-  status   The locks of PACKAGE (a directory, default `.`).
-  release  Free the locks of PACKAGE.
-""",
-        "",
-    )
+def snapshot(names: tuple[str, ...]) -> Path:
+    return SNAPSHOTS / f"{'-'.join(('hereya-tf', *names))}.txt"
 
 
-def test_options_of_a_run_stand_in_groups(cli: CommandLine) -> None:
-    ran = cli("provision", "-h")
+@pytest.mark.parametrize("names", EVERY_COMMAND, ids=" ".join)
+def test_what_each_command_shows(names: tuple[str, ...]) -> None:
+    if os.environ.get("HEREYA_TF_TESTS_WRITE_HELP"):
+        snapshot(names).write_text(help_of(names), encoding="utf-8")
 
-    headings = [line for line in ran.stdout.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert (ran.exit_code, ran.stderr) == (0, "")
-    assert headings == ["Asking:", "Input:", "State:", "Engine:", "Limits:", "Choices:", "Output:"]
-    assert ran.stdout.startswith("Usage: hereya-tf provision [OPTIONS] [PACKAGE]\n")
-    assert "\n  -y, --yes  Do not ask; needed without a terminal.\n" in ran.stdout
-    assert ran.stdout.endswith(
-        "\n  Every option can be set in the environment: HEREYA_TF_ and its name, such as\n"
-        "  HEREYA_TF_VAR_FILE; several values stand on lines of their own.\n"
-    )
+    assert help_of(names) == snapshot(names).read_text(encoding="utf-8")
+
+
+def test_there_is_no_snapshot_of_a_command_that_is_gone() -> None:
+    assert set(SNAPSHOTS.iterdir()) == {snapshot(names) for names in EVERY_COMMAND}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        pytest.param((), (), id="nothing asked"),
+        pytest.param(("-h",), (), id="-h"),
+        pytest.param(("--help",), (), id="--help"),
+        pytest.param(("lock",), ("lock",), id="a group"),
+        pytest.param(("lock", "-h"), ("lock",), id="a group, -h"),
+        pytest.param(("provision", "--help"), ("provision",), id="a command"),
+        pytest.param(("apply", "x.plan", "--help"), ("apply",), id="behind an argument"),
+    ],
+)
+def test_it_is_shown_when_it_is_asked_for(
+    cli: CommandLine, arguments: tuple[str, ...], names: tuple[str, ...]
+) -> None:
+    shown = snapshot(names).read_text(encoding="utf-8")
+
+    assert cli(*arguments, env={"COLUMNS": "82"}) == Result(0, shown, "")
+
+
+@pytest.mark.parametrize("names", [("provision",), ("plan",), ("tf",)], ids=" ".join)
+def test_examples_come_first_and_options_stand_in_groups(names: tuple[str, ...]) -> None:
+    lines = help_of(names).splitlines()
+
+    headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    groups = ["Asking:", "Input:", "State:", "Engine:", "Limits:", "Choices:", "Output:"]
+    assert headings == ["Examples:", *groups, "Environment:"]
+    assert lines[1].startswith(f"  hereya-tf {names[0]} ")
+    assert lines.index("Asking:") > lines.index(next(line for line in lines if line.startswith("Usage: ")))
+
+
+def test_a_bad_file_is_no_reason_to_give_no_help(cli: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("= nonsense")
+
+    for name in ("provision", "tf", "config"):
+        ran = cli(name, "--help", env={"HEREYA_TF_CONFIG_DIR": str(tmp_path)})
+
+        assert (ran.exit_code, ran.stderr) == (0, "")
+
+
+def test_every_variable_is_named() -> None:
+    texts = {names: help_of(names).split() for names in EVERY_COMMAND}
+
+    for names, command in all_commands().items():
+        shown = [
+            each for each in command.get_params(click.Context(command)) if not getattr(each, "hidden", 0)
+        ]
+        assert [
+            str(each.envvar) for each in shown if each.envvar and str(each.envvar) not in texts[names]
+        ] == []
+    general = ("HEREYA_TF_STATE_DIR", "HEREYA_TF_CACHE_DIR", "HEREYA_TF_CONFIG_DIR", "HEREYA_TF_DEBUG")
+    assert [name for name in general if name not in texts[()]] == []
+
+
+def test_every_variable_that_is_read_is_named_somewhere(repository: Path) -> None:
+    read = {
+        word
+        for file in (repository / "hereya_tf").rglob("*.py")
+        for word in re.findall(r"\bHEREYA_TF_[A-Z_]*[A-Z]\b", file.read_text(encoding="utf-8"))
+    }
+    named = {word for names in EVERY_COMMAND for word in help_of(names).split()}
+
+    assert read - named == set()
 
 
 @pytest.mark.parametrize("names", EVERY_COMMAND, ids=" ".join)
 def test_every_help_fits_a_screen_of_eighty_columns(names: tuple[str, ...]) -> None:
-    path = " ".join(("hereya-tf", *names))
-    context = click.Context(command_of(names), info_name=path, terminal_width=80)
-    text = context.get_help()
+    _, _, text = help_of(names).partition("Usage: ")
+    usage, _, text = text.partition("\n")
 
-    # Examples are not wrapped.
-    wide = [line for line in text.splitlines() if len(line) > 80 and not line.startswith("  hereya-tf ")]
-    assert wide == []
-    assert "..." not in text.split("\n", 1)[1], "a line of help is cut off"
+    # Examples, before all that, are not wrapped.
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert len(usage) < 72
+    assert "..." not in text, "a line of help is cut off"
 
 
 @pytest.mark.parametrize("names", EVERY_COMMAND[1:], ids=" ".join)
 def test_every_command_and_option_says_what_it_is_for(names: tuple[str, ...]) -> None:
     command = command_of(names)
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    parameters = command.get_params(click.Context(command, help_option_names=[]))
+    options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
 
     assert command.help
     assert all(option.help for option in options)
@@ -152,7 +166,7 @@ def test_the_list_of_commands_says_what_the_commands_say() -> None:
         command = command_of((name,))
 
         assert command.name == name
-        assert isinstance(command, RunCommand | click.Group)
+        assert isinstance(command, HelpfulCommand | click.Group)
         assert line.endswith(".")
 
 

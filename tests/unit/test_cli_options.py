@@ -2,12 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
-from hereya_tf.cli.operations import destroy, provision
+from hereya_tf.cli.operations import provision
 from hereya_tf.cli.options import ordered_inputs
 from hereya_tf.cli.requests import build_request
 from hereya_tf.engine.commands import EngineOptions
@@ -17,53 +16,8 @@ from hereya_tf.inputs.given import Given, Source
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.run_request import RunRequest
 from hereya_tf.workspace import BackendKind, GeneratedBackend
+from tests.option_samples import MATRIX, SAMPLES
 
-# For each option: what is given, and the value that it comes to.
-VALUES: dict[str, tuple[list[str], Any]] = {
-    "--yes": ([], True),
-    "--param": (["a=1", "b:=[1]"], ("a=1", "b:=[1]")),
-    "--param-file": (["a.json", "b c.yaml"], ("a.json", "b c.yaml")),
-    "--var-file": (["a.tfvars", "b c.tfvars"], ("a.tfvars", "b c.tfvars")),
-    "--env": (["A=1", "B=x y"], ("A=1", "B=x y")),
-    "--env-file": ([".env", "more.env"], (".env", "more.env")),
-    "--request": (["job.json"], "job.json"),
-    "--workspace": (["prod"], "prod"),
-    "--create-workspace": ([], True),
-    "--state": (["a.tfstate"], "a.tfstate"),
-    "--state-bucket": (["states"], "states"),
-    "--state-region": (["eu-west-1"], "eu-west-1"),
-    "--state-lock-table": (["locks"], "locks"),
-    "--id": (["app/prod"], "app/prod"),
-    "--backend-config": (["a=b c", "file.tfbackend"], ("a=b c", "file.tfbackend")),
-    "--lock-key": (["mine"], "mine"),
-    "--engine": (["tofu"], "tofu"),
-    "--engine-arg": (["apply=-x", "init=-y"], ("apply=-x", "init=-y")),
-    "--engine-log": (["trace.log"], "trace.log"),
-    "--ignore-cli-args": ([], True),
-    "--timeout": (["1h30m"], 5400.0),
-    "--idle-timeout": (["90s"], 90.0),
-    "--wait": (["5"], 5.0),
-    "--no-wait": ([], True),
-    "--lock-timeout": (["1m"], 60.0),
-    "--grace": (["500ms"], 0.5),
-    "--parallelism": (["3"], 3),
-    "--target": (["a.b", 'a.c["x y"]'], ("a.b", 'a.c["x y"]')),
-    "--exclude": (["a.b", "a.c"], ("a.b", "a.c")),
-    "--replace": (["a.b", "a.c"], ("a.b", "a.c")),
-    "--no-refresh": ([], False),
-    "--reinit": ([], True),
-    "--json": ([], True),
-    "--engine-messages": ([], True),
-    "--show-sensitive": ([], True),
-    "--redact": (["NAME", "@file"], ("NAME", "@file")),
-    "--events-file": (["events.ndjson"], "events.ndjson"),
-    "--result-file": (["result.json"], "result.json"),
-    "--report-file": (["a.txt", "b.json"], ("a.txt", "b.json")),
-    "--quiet": ([], True),
-    "--verbose": ([], True),
-    "--color": (["never"], "never"),
-    "--no-progress": ([], True),
-}
 DEFAULTS = {
     "timeout": None,
     "idle_timeout": None,
@@ -77,15 +31,15 @@ DEFAULTS = {
 }
 
 
+HONOURED = [name for name in SAMPLES if MATRIX[name, Operation.PROVISION]]
+
+
+def variable_of(name: str) -> str:
+    return f"HEREYA_TF_{name.removeprefix('no-' if name == 'no-refresh' else '').replace('-', '_').upper()}"
+
+
 def parsed(*arguments: str, command: click.Command = provision) -> click.Context:
     return command.make_context("provision", list(arguments))
-
-
-def option_of(name: str) -> click.Option:
-    for parameter in provision.params:
-        if isinstance(parameter, click.Option) and name in (*parameter.opts, *parameter.secondary_opts):
-            return parameter
-    raise AssertionError(name)
 
 
 def request_of(*arguments: str) -> RunRequest:
@@ -100,48 +54,22 @@ def refused(*arguments: str) -> tuple[str, tuple[str, ...]]:
     return str(refusal), refusal.hints
 
 
-def test_every_option_is_looked_at() -> None:
-    options = {option_of(name).name for name in VALUES}
-
-    assert options == {option.name for option in provision.params if isinstance(option, click.Option)}
-
-
-@pytest.mark.parametrize("name", VALUES)
-def test_an_option_by_its_flag(name: str) -> None:
-    given, value = VALUES[name]
-    arguments = [argument for text in given for argument in (name, text)] or [name]
-
-    assert parsed(*arguments).params[str(option_of(name).name)] == value
-
-
-@pytest.mark.parametrize("name", VALUES)
-def test_an_option_by_its_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    given, value = VALUES[name]
-    option = option_of(name)
-    truth = "0" if name == "--no-refresh" else "1"
-    monkeypatch.setenv(str(option.envvar), "\n".join(given) or truth)
-
-    assert parsed().params[str(option.name)] == value
-
-
-@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("name", HONOURED)
 def test_a_flag_wins_over_the_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    given, value = VALUES[name]
-    option = option_of(name)
-    other = {"--color": "always", "--parallelism": "9"}.get(name, "7")
-    monkeypatch.setenv(str(option.envvar), other if given else "0")
-    arguments = [argument for text in given for argument in (name, text)] or [name]
+    given, key, value, _ = SAMPLES[name]
+    other = {"color": "always", "parallelism": "9"}.get(name, "7")
+    monkeypatch.setenv(variable_of(name), other if given else "0")
+    arguments = [argument for text in given for argument in (f"--{name}", text)] or [f"--{name}"]
 
-    assert parsed(*arguments).params[str(option.name)] == value
+    assert parsed(*arguments).params[key] == value
 
 
-@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("name", HONOURED)
 def test_an_empty_variable_is_none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    option = option_of(name)
-    expected = parsed().params[str(option.name)]
-    monkeypatch.setenv(str(option.envvar), "")
+    expected = parsed().params
+    monkeypatch.setenv(variable_of(name), "")
 
-    assert parsed().params[str(option.name)] == expected
+    assert parsed().params == expected
 
 
 def test_what_is_not_said() -> None:
@@ -163,16 +91,6 @@ def test_the_package_has_a_variable_too(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert parsed().params["package"] == "net work"
     assert parsed("other").params["package"] == "other"
-
-
-def test_destroy_takes_all_options_but_one() -> None:
-    names = [
-        {option.name for option in command.params if isinstance(option, click.Option)}
-        for command in (provision, destroy)
-    ]
-
-    assert names[0] - names[1] == {"replaces"}
-    assert names[1] <= names[0]
 
 
 def test_the_order_on_the_command_line_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +146,7 @@ def test_a_whole_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             "a.tfbackend",
         ),
         *("--engine", "tofu", "--engine-arg", "apply=-x=1", "--engine-arg", "apply=-y", "--parallelism", "2"),
-        *("--target", "a.b", "--exclude", "a.c", "--replace", "a.d", "--no-refresh", "--reinit", "--no-wait"),
+        *("--target", "a.b", "--replace", "a.d", "--no-refresh", "--reinit", "--no-wait"),
         *("--lock-timeout", "1m", "--grace", "1s", "--redact", "X", "--show-sensitive", "--engine-messages"),
         *("--ignore-cli-args", "--engine-log", "trace.log", "-w", "prod"),
     )
@@ -248,7 +166,6 @@ def test_a_whole_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             lock_timeout=60.0,
             parallelism=2,
             targets=("a.b",),
-            excludes=("a.c",),
             replaces=("a.d",),
             refresh=False,
             extra={"apply": ("-x=1", "-y")},

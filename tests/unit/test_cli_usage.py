@@ -72,13 +72,19 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
             id="an unknown option",
         ),
         pytest.param(
+            "destroy --yes --replac a.b",
+            f"error: there is no option `--replac`\nhint: did you mean `--redact`?\n{HELP['destroy']}",
+            id="the nearest would be refused as well",
+        ),
+        pytest.param(
             "--frobnicate",
             "error: there is no option `--frobnicate`\nhint: `hereya-tf --help` shows what it takes\n",
             id="an unknown option before the command",
         ),
         pytest.param(
             "destroy --yes --replace a.b",
-            f"error: there is no option `--replace`\nhint: did you mean `--grace`?\n{HELP['destroy']}",
+            "error: `destroy` cannot honour `--replace`: what is destroyed is not replaced\n"
+            "hint: it is an option of `provision` and `plan`\n",
             id="an option that destroy cannot honour",
         ),
         pytest.param(
@@ -109,14 +115,14 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
         ),
         pytest.param(
             "provision --yes --engine-arg=-x",
-            "error: `--engine-arg -x` is not STEP=ARG with one of init, plan, apply, destroy as its step\n"
+            "error: `--engine-arg -x` is not STEP=ARG with one of init, plan, apply as its step\n"
             "hint: write it like `--engine-arg apply=-compact-warnings`\n",
             id="an engine's argument without its step",
         ),
         pytest.param(
             "provision --yes --engine-arg output=-x",
             "error: `--engine-arg output=…` is not STEP=ARG"
-            " with one of init, plan, apply, destroy as its step\n"
+            " with one of init, plan, apply as its step\n"
             "hint: write it like `--engine-arg apply=-compact-warnings`\n",
             id="an engine's argument for another step",
         ),
@@ -134,12 +140,12 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
         pytest.param("runs log", f"error: `RUN` is missing\n{HELP['runs log']}", id="no run"),
         pytest.param(
             "provision --yes=1",
-            "error: option `--yes` does not take a value\nhint: `hereya-tf --help` shows what it takes\n",
+            f"error: option `--yes` does not take a value\n{HELP['provision']}",
             id="a value too much",
         ),
         pytest.param(
             "provision --yes --state",
-            "error: option `--state` requires an argument\nhint: `hereya-tf --help` shows what it takes\n",
+            f"error: option `--state` requires an argument\n{HELP['provision']}",
             id="no value",
         ),
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hereya_tf.engine import Binary, EngineName, Version
-from hereya_tf.engine.choose import embedded_argv, embedded_library, find_executable
+from hereya_tf.engine.choose import embedded_argv, embedded_library, expected_engine, find_executable
 from hereya_tf.errors import EngineUnavailable
 from tests.engine_choice import Answers, Chooser, refusal, write_engine, write_script
 
@@ -37,10 +37,30 @@ def test_the_engine_that_wrote_the_files_is_preferred(chooser: Chooser) -> None:
 
     binary = chooser(written_by=frozenset({OPENTOFU}))
 
-    reason = "found on PATH: OpenTofu wrote the files that are there"
+    reason = "found on PATH: the files that are there are OpenTofu's"
     assert Binary(OPENTOFU, Version(1, 9, 0), (str(tofu),), str(tofu), reason) == binary
     assert chooser(written_by=frozenset({TERRAFORM})).engine is TERRAFORM
     assert chooser(written_by=frozenset(EngineName)).engine is TERRAFORM
+
+
+def test_a_package_for_opentofu_alone_brings_opentofu(chooser: Chooser, tmp_path: Path) -> None:
+    write_script(chooser.path / "terraform", "echo Terraform v1.11.4")
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "main.tofu").touch()
+    environment = {"PATH": str(chooser.path)}
+
+    def chosen(written_by: frozenset[EngineName] = frozenset()) -> tuple[EngineName, EngineName | None]:
+        expected = expected_engine(None, environment=environment, evidence=written_by, directory=package)
+        return chooser(directory=package, written_by=written_by).engine, expected
+
+    assert chosen() == (TERRAFORM, TERRAFORM)
+    write_script(chooser.path / "tofu", "echo OpenTofu v1.9.0")
+    assert chosen() == (OPENTOFU, OPENTOFU)
+    # Whoever wrote the lock file: it cannot be Terraform who goes on.
+    assert chosen(frozenset({TERRAFORM})) == (OPENTOFU, OPENTOFU)
+    (package / "main.tf").touch()
+    assert chosen() == (TERRAFORM, TERRAFORM)
 
 
 @pytest.mark.behaviour("T15")
@@ -51,7 +71,7 @@ def test_terraforms_files_bring_the_embedded_terraform_before_a_tofu(chooser: Ch
 
     binary = chooser(written_by=frozenset({TERRAFORM}), run_version=Answers("Terraform v1.15.5"))
 
-    reason = "embedded: Terraform wrote the files that are there"
+    reason = "embedded: the files that are there are Terraform's"
     argv = embedded_argv(library)
     assert Binary(TERRAFORM, Version(1, 15, 5), argv, str(library), reason, embedded=True) == binary
 

@@ -16,7 +16,9 @@ from hereya_tf.package import (
     Backend,
     Package,
     Variable,
+    check_generated_backend,
     configuration_files,
+    is_for_opentofu_alone,
     read_package,
 )
 from hereya_tf.package.declarations import Declaration, Kind, read_json, read_native
@@ -511,15 +513,68 @@ def test_a_directory_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_configuration_is_refused(tmp_path: Path) -> None:
-    sentence = f"`{tmp_path}` holds no configuration (*.tf or *.tf.json)"
     (tmp_path / GENERATED_OVERRIDE).write_text('terraform { backend "local" {} }')
 
-    assert failure(tmp_path) == (sentence, ("name the directory that holds the root module",))
-    (tmp_path / "main.tofu").write_text("")
     assert failure(tmp_path) == (
-        sentence,
-        ("its .tofu files are for OpenTofu: choose it with `--engine tofu`",),
+        f"`{tmp_path}` holds no configuration (*.tf or *.tf.json)",
+        ("name the directory that holds the root module",),
     )
+    assert not is_for_opentofu_alone(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["main.tofu", "main.tofu.json", "override.tofu"])
+def test_a_directory_for_opentofu_alone_is_refused_to_terraform(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("{}" if name.endswith("json") else "")
+
+    assert failure(tmp_path) == (
+        f"`{tmp_path}` holds configuration for OpenTofu alone (*.tofu), which Terraform does not read",
+        ("install OpenTofu, or name its binary with `--engine PATH`",),
+    )
+    assert is_for_opentofu_alone(tmp_path)
+    assert read_package(tmp_path, tofu=True).files == (name,)
+    (tmp_path / "x.tf").touch()
+    assert not is_for_opentofu_alone(tmp_path)
+
+
+@pytest.mark.behaviour("T10")
+@pytest.mark.parametrize(
+    ("name", "wins"),
+    [
+        ("main.tf", False),
+        ("zzz.tf", False),
+        ("override.tf", False),
+        ("zz_g_override.tf", False),
+        ("zz_hereya_override.tf", False),
+        ("zz_hereya_tg_override.tf", True),
+        ("zz_i_override.tf.json", True),
+        ("é_override.tf", True),
+    ],
+)
+@pytest.mark.parametrize("block", ["backend", "cloud"])
+def test_an_override_file_that_is_read_after_that_of_a_run_is_found(
+    tmp_path: Path, name: str, wins: bool, block: str
+) -> None:
+    settings = {"backend": {"s3": {}}} if block == "backend" else {"cloud": {}}
+    native = 'terraform {\n  backend "s3" {}\n}\n' if block == "backend" else "terraform {\n  cloud {}\n}\n"
+    (tmp_path / "first.tf").write_text('terraform {\n  backend "local" {}\n}\n')
+    (tmp_path / name).write_text(json.dumps({"terraform": settings}) if name.endswith("json") else native)
+    read = read_package(tmp_path, tofu=False)
+
+    if not wins:
+        check_generated_backend(read)
+        return
+    with pytest.raises(BadPackage) as refused:
+        check_generated_backend(read)
+    kind = "s3" if block == "backend" else "cloud"
+    assert (str(refused.value), refused.value.hints) == (
+        f"`{tmp_path / name}` has a `{kind}` backend, and is read after the generated one,"
+        f" `{GENERATED_OVERRIDE}`",
+        ("give that file a name that comes before, such as `backend_override.tf`",),
+    )
+
+
+def test_what_is_no_directory_is_for_nobody(tmp_path: Path) -> None:
+    assert not is_for_opentofu_alone(tmp_path / "nowhere")
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
