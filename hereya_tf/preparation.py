@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hereya_tf.engine import Binary, EngineName, commands, quirks
 from hereya_tf.engine.choose import choose, expected_engine
+from hereya_tf.engine.commands import Step
 from hereya_tf.engine.evidence import check_mismatch, evidence
 from hereya_tf.engine_files import write_backend_files, write_variable_files
-from hereya_tf.errors import EngineUnavailable, EngineUnsupported
+from hereya_tf.errors import BadConfig, BadInput, EngineUnavailable, EngineUnsupported
 from hereya_tf.events import Operation, Question
 from hereya_tf.inputs import values
 from hereya_tf.inputs.hereyarc import Hereyarc, plan_defaults, read_hereyarc
-from hereya_tf.inputs.project_file import ProjectFile, read_project_file
+from hereya_tf.inputs.project_file import FILE, ProjectFile, read_project_file
 from hereya_tf.known_secrets import learn_secrets, vain_wishes
 from hereya_tf.operations.assignment import Assignment
 from hereya_tf.package import Package, check_generated_backend, read_package
@@ -30,9 +31,12 @@ from hereya_tf.workspace import (
 if TYPE_CHECKING:
     from hereya_tf.bundle.file import Bundle
     from hereya_tf.bundle.manifest import Identity
+    from hereya_tf.engine.constraints import Constraint
 
 # A saved plan holds its values, and what only reads asks for none.
 _NEEDS_VALUES = (Operation.PROVISION, Operation.DESTROY, Operation.PLAN, Operation.DRIFT)
+# Those that may have operations done elsewhere (execution mode `remote`), told as text and not as messages.
+REMOTE_BACKENDS = ("cloud", "remote")
 _GO_OVER = "to go over to Terraform on purpose: `--engine terraform`"
 
 
@@ -65,6 +69,12 @@ class Prepared(NamedTuple):
             salt=salt,
         )
 
+    @property
+    def may_run_remotely(self) -> bool:
+        """Whether the package's own backend may have its operations done elsewhere."""
+        backend = self.package.backend
+        return self.workspace.backend is None and backend is not None and backend.type in REMOTE_BACKENDS
+
     def check_engine(self) -> None:
         """Refuse an engine that did not write the state or the lock file. Raises EngineMismatch (T15).
 
@@ -91,7 +101,8 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
     tofu = _expects_opentofu(request, hereyarc, environment)
     package, planned = _read(request, hereyarc, given, redactor, tofu=tofu)
     workspace = request.identify(environment)
-    binary = _choose(request, hereyarc, environment, cache, _evidence(package, workspace))
+    wanted = _wanted_version(request, project)
+    binary = _choose(request, hereyarc, wanted, environment, cache, _evidence(package, workspace))
     if (binary.engine is EngineName.OPENTOFU) is not tofu:
         package, planned = _read(request, hereyarc, given, redactor, tofu=not tofu)
     _check_support(binary, request)
@@ -165,9 +176,32 @@ def _expects_opentofu(request: RunRequest, hereyarc: Hereyarc, environment: Mapp
     return expected is EngineName.OPENTOFU
 
 
+def _wanted_version(request: RunRequest, project: ProjectFile) -> "Constraint | None":
+    """The word of the caller, else the package's, else the one in the user's `config.toml`.
+
+    Raises BadInput and, for what a file says, BadConfig.
+    """
+    text, source = request.engine_version, request.engine_version_source
+    from_file = request.engine_version_yields
+    if project.engine_version is not None and (text is None or from_file):
+        text, source = project.engine_version, f"{FILE}:{project.engine_version_line}"
+        from_file = True
+    if text is None:
+        return None
+    from hereya_tf.engine.constraints import parse_constraint
+
+    try:
+        return parse_constraint(text, source)
+    except BadInput as error:
+        if from_file:
+            raise BadConfig(str(error), *error.hints) from error
+        raise
+
+
 def _choose(
     request: RunRequest,
     hereyarc: Hereyarc,
+    wanted: "Constraint | None",
     environment: Mapping[str, str],
     cache: Path,
     found: Mapping[EngineName, str],
@@ -181,6 +215,7 @@ def _choose(
             environment=environment,
             cache_directory=cache,
             evidence=frozenset(found),
+            wanted=wanted,
             directory=request.package,
         )
     except EngineUnavailable as error:
@@ -216,6 +251,7 @@ def prepare_assignment(
         plan_options=request.plan_options,
         backend_files=backend_files,
         backend_contents=backend_contents,
+        backend_settings=_backend_settings(request),
         variable_files=variable_files,
         variable_contents=variable_contents,
         # A saved plan holds all other values.
@@ -234,6 +270,14 @@ def prepare_assignment(
     )
 
 
+def _backend_settings(request: RunRequest) -> Mapping[str, str] | None:
+    if request.operation is not Operation.OUTPUT:
+        return None
+    from hereya_tf.scratch_backend import plain_settings
+
+    return plain_settings(request.backend_config, request.engine_options.extra.get(Step.INIT, ()))
+
+
 def _doubtful_workspace(request: RunRequest, prepared: Prepared) -> str | None:
     """The workspace that has to be looked for, as init, plan and apply would create it without a word.
 
@@ -244,13 +288,7 @@ def _doubtful_workspace(request: RunRequest, prepared: Prepared) -> str | None:
     name = prepared.environment.get("TF_WORKSPACE")
     backend = package.backend.type if package.backend is not None else None
     generated = prepared.workspace.backend is not None
-    if (
-        not name
-        or name == "default"
-        or generated
-        or request.create_workspace
-        or backend in ("cloud", "remote")
-    ):
+    if not name or name == "default" or generated or request.create_workspace or backend in REMOTE_BACKENDS:
         return None
     if backend is not None or package.broken:
         return name

@@ -189,6 +189,7 @@ class Run:
             lock_descriptors=tuple(lock.fd for lock in held),
             engine_messages=self._request.engine_messages,
             on_start=lambda step, attempt, process: self._engine_started(held, step, attempt, process),
+            may_run_remotely=prepared.may_run_remotely,
         )
         self._performance = Performance(context, assignment)
         try:

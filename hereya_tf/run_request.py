@@ -30,6 +30,10 @@ class RunRequest:
     lock_key: str | None = None
     engine: str | None = None
     engine_source: str = "--engine"
+    engine_version: str | None = None
+    engine_version_source: str = "--engine-version"
+    # From the user's `config.toml`, whose word on it counts less than the package's.
+    engine_version_yields: bool = False
     engine_options: EngineOptions
     init_options: InitOptions = commands.USUAL_INIT
     plan_options: PlanOptions = commands.USUAL_PLAN

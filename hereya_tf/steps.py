@@ -10,6 +10,7 @@ from hereya_tf.engine import Binary
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import EngineUnavailable, FailureClass, ShellCommandError
 from hereya_tf.failure.diagnosis import Diagnosis, diagnose
+from hereya_tf.failure.remote_run import REMOTE_RUN_UNCOUNTED, diagnose_remote_run
 from hereya_tf.runs.directory import Capture, RunDirectory
 from hereya_tf.runs.journal import Journal
 from hereya_tf.runs.transcript import Transcript, read_text, render_messages
@@ -38,6 +39,8 @@ class Context(NamedTuple):
     engine_messages: bool
     # Called before an engine is started, with None, and right after.
     on_start: Callable[[Step, int, ProcessIdentity | None], None]
+    # Whether the package's backend may have plan and apply done elsewhere: that is told as text alone.
+    may_run_remotely: bool = False
 
 
 class StepOutcome(NamedTuple):
@@ -165,7 +168,9 @@ def _watcher(
         if transcript.summary.mutating or context.interrupt.request is None:
             return transcript.summary.mutating
         # On a full disk nobody hears that something is being applied, and a second SIGINT would lose it.
-        return step in (Step.APPLY, Step.DESTROY) and capture.is_cut_off()
+        # At the first one a remote run is cancelled, which the second would not wait for.
+        unheard = capture.is_cut_off() or (context.may_run_remotely and transcript.summary.is_text_alone)
+        return step in (Step.APPLY, Step.DESTROY) and unheard
 
     return Watcher(
         started=started,
@@ -188,18 +193,35 @@ def _outcome(
 ) -> StepOutcome:
     transcript.finish()
     summary = transcript.summary
+    remote = context.may_run_remotely and summary.is_text_alone
     outcome = StepOutcome(
         step=step,
         command=context.journal.redactor.text(shlex.join(argv)),
         exit=exit_,
-        ok=_agrees(step, exit_, summary, streams=transcript.streams, detailed=_DETAILED_EXITCODE in argv),
+        ok=_agrees(
+            step,
+            exit_,
+            summary,
+            streams=transcript.streams,
+            detailed=_DETAILED_EXITCODE in argv,
+            remote=remote,
+        ),
         summary=summary,
         document=transcript.document,
         stdout="",
         stderr="",
         diagnosis=None,
     )
-    return outcome if outcome.ok else _explained(context, outcome, capture, streams=transcript.streams)
+    if outcome.ok:
+        if remote and step in (Step.APPLY, Step.DESTROY):
+            context.journal.emit(
+                events.DiagnosticEvent("warning", None, REMOTE_RUN_UNCOUNTED, "", None, None, None)
+            )
+        return outcome
+    explained = _explained(context, outcome, capture, streams=transcript.streams)
+    if remote and not summary.error_count:
+        return explained._replace(diagnosis=diagnose_remote_run(step is Step.PLAN, exit_.code))
+    return explained
 
 
 def _explained(context: Context, outcome: StepOutcome, capture: Capture, *, streams: bool) -> StepOutcome:
@@ -233,14 +255,19 @@ def _explained(context: Context, outcome: StepOutcome, capture: Capture, *, stre
     )
 
 
-def _agrees(step: Step, exit_: Exit, summary: Summary, *, streams: bool, detailed: bool) -> bool:
-    """Success is exit code and stream agreeing; `detailed` says that 2 is the code of a plan with changes."""
+def _agrees(
+    step: Step, exit_: Exit, summary: Summary, *, streams: bool, detailed: bool, remote: bool
+) -> bool:
+    """Success is exit code and stream agreeing; `detailed` says that 2 is the code of a plan with changes.
+
+    Of a `remote` run there is the exit code alone.
+    """
     if exit_.code is None or not streams:
         return exit_.code == 0 and not summary.error_count
     good = succeeded(exit_.code, summary, detailed_exitcode=detailed)
     # A full disk may have cut the stream off, and COMP_LINE makes any command do nothing, with code 0.
     if step in (Step.APPLY, Step.DESTROY):
-        return good and summary.final is not None
+        return good and (summary.final is not None or remote)
     if step is Step.PLAN:
         # What nobody has been shown cannot have been approved.
         return good and summary.plan is not None

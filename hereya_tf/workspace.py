@@ -115,16 +115,25 @@ def generate_backend(
     )
 
 
-def override_text(backend: GeneratedBackend) -> str:
-    """The override file that replaces whatever backend the package has (HCL)."""
+def backend_settings(backend: GeneratedBackend) -> dict[str, str | bool]:
+    """What the engine's backend block holds for it."""
     if backend.kind is BackendKind.LOCAL:
-        settings: dict[str, str | bool] = {"path": backend.path}
+        return {"path": backend.path}
+    settings: dict[str, str | bool] = {
+        "bucket": backend.bucket,
+        "key": backend.state_key,
+        "region": backend.region,
+    }
+    if backend.lock_table:
+        settings["dynamodb_table"] = backend.lock_table
     else:
-        settings = {"bucket": backend.bucket, "key": backend.state_key, "region": backend.region}
-        if backend.lock_table:
-            settings["dynamodb_table"] = backend.lock_table
-        else:
-            settings["use_lockfile"] = True
+        settings["use_lockfile"] = True
+    return settings
+
+
+def override_text(backend: GeneratedBackend, more: Mapping[str, str] = {}) -> str:
+    """The override file that replaces whatever backend the package has (HCL); `more` wins over its settings."""
+    settings = {**backend_settings(backend), **more}
     lines = "".join(f"    {name} = {_hcl(value)}\n" for name, value in settings.items())
     return f'{MARK}\nterraform {{\n  backend "{backend.kind}" {{\n{lines}  }}\n}}\n'
 

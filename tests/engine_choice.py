@@ -7,6 +7,7 @@ import pytest
 
 from hereya_tf.engine import Binary, EngineName
 from hereya_tf.engine.choose import choose
+from hereya_tf.engine.constraints import parse_constraint
 from hereya_tf.engine.identity import RunVersion, ask_version
 from hereya_tf.errors import HereyaError
 
@@ -61,6 +62,7 @@ class Chooser:
         written_by: frozenset[EngineName] = frozenset(),
         environment: Mapping[str, str] | None = None,
         directory: Path = Path("/"),
+        version: str | None = None,
     ) -> Binary:
         return choose(
             wish,
@@ -68,6 +70,7 @@ class Chooser:
             environment={"PATH": str(self.path), **(environment or {})},
             cache_directory=self.cache,
             evidence=written_by,
+            wanted=parse_constraint(version, "--engine-version") if version is not None else None,
             directory=directory,
             run_version=run_version,
         )

@@ -222,7 +222,7 @@ def _unsatisfied(
     )
     listed = f"{', '.join(most)} and {last}" if most else last
     return EngineUnavailable(
-        f"`{wanted.source}` asks for `{wanted.text}`, and {listed}",
+        f"`{wanted.source}` asks for `{wanted.text}`, but {listed}",
         *_sources(found, wanted),
         *(str(fault) for fault in faults),
     )

@@ -141,7 +141,7 @@ def plan_arguments(
 def apply_plan_arguments(
     options: EngineOptions, step: Step, *, plan: Path, variable_files: Sequence[Path] = ()
 ) -> tuple[str, ...]:
-    """Apply exactly the saved `plan` (of a destroy as well); its choices are in it, and all but ephemeral values."""
+    """Apply exactly the saved `plan` (of a destroy as well): it holds its choices, and all but ephemeral values."""
     return (
         Step.APPLY,
         "-json",

@@ -8,6 +8,7 @@ from hereya_tf.errors import FailureClass
 from hereya_tf.failure import rules
 from hereya_tf.failure.hints import FETCHABLE, HINTS, STATE_LEFT_BEHIND, WRITABLE
 from hereya_tf.failure.human_errors import read_human_errors, without_colour
+from hereya_tf.failure.rule import Rule
 from hereya_tf.stream.message_types import Diagnostic
 
 _ENGINE_NAMES = {"terraform": "Terraform", "tofu": "OpenTofu"}
@@ -42,6 +43,7 @@ class _Finding(NamedTuple):
     sentence: str
     diagnostic: Diagnostic | None = None
     needs_init: bool = False
+    hints: tuple[str, ...] = ()
 
 
 def diagnose(
@@ -74,7 +76,10 @@ def diagnose(
     return Diagnosis(
         chosen.failure_class,
         chosen.sentence + more,
-        tuple(hint.replace("ENGINE", engine_name) for hint in _hints(chosen.failure_class, causes, text)),
+        tuple(
+            hint.replace("ENGINE", engine_name)
+            for hint in chosen.hints or _hints(chosen.failure_class, causes, text)
+        ),
         any(finding.needs_init for finding in findings),
         _is_transient(chosen.failure_class, text),
     )
@@ -135,13 +140,14 @@ def _judge(diagnostic: Diagnostic, failed: bool) -> _Finding:
         return _Finding(_lock_class(diagnostic), _lock_sentence(diagnostic), diagnostic)
     if rule := _match(rules.RULES, summary, text):
         # The engine's own words: their first sentence says it, the rest is advice.
-        return _Finding(rule.failure_class, _sentence(diagnostic, whole=False), diagnostic, rule.needs_init)
+        sentence = _sentence(diagnostic, whole=False)
+        return _Finding(rule.failure_class, sentence, diagnostic, rule.needs_init, rule.hints)
     failure_class = _unknown_class(diagnostic, summary, text, failed)
     whole = failure_class is not FailureClass.INVALID_CONFIGURATION
     return _Finding(failure_class, _sentence(diagnostic, whole=whole), diagnostic)
 
 
-def _match(table: tuple[rules.Rule, ...], summary: str, text: str) -> rules.Rule | None:
+def _match(table: tuple[Rule, ...], summary: str, text: str) -> Rule | None:
     for rule in table:
         if summary.startswith(rule.summaries) and (not rule.holds or _holds(text, rule.holds)):
             return rule

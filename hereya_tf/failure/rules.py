@@ -4,19 +4,9 @@ Terraform 1.11 and 1.15 were measured; OpenTofu's words are those of its sources
 replaced by Terraform's. The first rule that fits decides.
 """
 
-from typing import NamedTuple
-
 from hereya_tf.errors import FailureClass as Class
-
-
-class Rule(NamedTuple):
-    """Fits when the summary begins with one of `summaries` and summary or detail hold one of `holds`."""
-
-    failure_class: Class
-    summaries: tuple[str, ...]
-    holds: tuple[str, ...] = ()
-    needs_init: bool = False
-
+from hereya_tf.failure.remote_rules import REMOTE_RULES
+from hereya_tf.failure.rule import Rule
 
 UMBRELLA = "Terraform encountered problems during initiali"
 """How the error begins that `init` adds to the cause, before or behind it."""
@@ -60,6 +50,7 @@ STATE_RULES = (
 _CHECKSUMS = ("checksum", "is not signed", "signature")
 
 RULES = (
+    *REMOTE_RULES,
     # variables
     Rule(Class.MISSING_VARIABLE, ("No value for required variable", "Variable not provided via")),
     Rule(

@@ -1,6 +1,6 @@
 """What the steps of a run need to know, as values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +26,8 @@ class Assignment(NamedTuple):
     plan_options: PlanOptions
     backend_files: tuple[str, ...]
     backend_contents: tuple[str, ...]
+    # The settings of `--backend-config`; None when it takes an init to know them all.
+    backend_settings: Mapping[str, str] | None
     variable_files: tuple[Path, ...]
     variable_contents: tuple[str, ...]
     ephemeral_files: tuple[Path, ...]

@@ -6,7 +6,6 @@ from pathlib import Path
 from hereya_tf.engine import commands, quirks
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import Busy, FailureClass, ShellCommandError
-from hereya_tf.events import Operation
 from hereya_tf.operations.assignment import Assignment
 from hereya_tf.runs import outcome
 from hereya_tf.steps import Context, StepOutcome, run_step
@@ -66,10 +65,15 @@ class Performance:
         *,
         streams: bool = True,
         context: Context | None = None,
+        apart: bool = False,
     ) -> StepOutcome:
-        """Run one step. Raises its error, or the interrupt's."""
+        """Run one step. Raises its error, or the interrupt's.
+
+        `apart` says that it has nothing to do with the backend that the package has at the moment.
+        """
         self.context.interrupt.check()
-        self.check_backend()
+        if not apart:
+            self.check_backend()
         attempt = self._attempts[step] = self._attempts.get(step, 0) + 1
         outcome = run_step(context or self.context, step, arguments, attempt=attempt, streams=streams)
         self.seconds[step] = self.seconds.get(step, 0.0) + outcome.exit.seconds
@@ -95,8 +99,7 @@ class Performance:
         Runs that keep their locks elsewhere are not kept out by ours.
         """
         package = self.context.package
-        apart = self.assignment.operation is Operation.VALIDATE
-        if apart or is_backend_in_place(package, self.assignment.workspace.backend):
+        if is_backend_in_place(package, self.assignment.workspace.backend):
             return
         if not self.has_locks:
             raise LocksNeeded
@@ -105,9 +108,15 @@ class Performance:
             "use one `HEREYA_TF_STATE_DIR` for all runs of a package, and run it again",
         )
 
-    def read_outputs(self) -> Mapping[str, Output]:
-        """All outputs, sensitive ones too, as the state has them."""
-        outcome = self.run(Step.OUTPUT, commands.output_arguments(), streams=False)
+    def read_outputs(self, apart: Context | None = None) -> Mapping[str, Output]:
+        """All outputs, sensitive ones too, as the state has them; `apart` is another place to read them in."""
+        outcome = self.run(
+            Step.OUTPUT,
+            commands.output_arguments(),
+            streams=False,
+            context=apart,
+            apart=apart is not None,
+        )
         try:
             outputs = read_output_values(read_document(outcome.document))
         except ValueError as error:

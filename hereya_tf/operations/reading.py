@@ -4,18 +4,42 @@ from hereya_tf.engine import commands, quirks
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import ShellCommandError
 from hereya_tf.operations.initialising import act_initialised
-from hereya_tf.operations.performance import Performance
+from hereya_tf.operations.performance import LocksNeeded, Performance
+from hereya_tf.scratch_backend import SCRATCH_ENVIRONMENT, prepare_scratch
 from hereya_tf.steps import Context
+from hereya_tf.workspace import GeneratedBackend
 
 
 def output(performance: Performance) -> None:
     """The outputs as the state has them."""
+    backend = performance.assignment.workspace.backend
+    if backend is not None and not performance.has_locks:
+        _read_apart(performance, backend)
+    else:
+        act_initialised(performance, lambda: _read(performance))
 
-    def act() -> None:
-        performance.check_workspace()
-        performance.outputs = performance.read_outputs()
 
-    act_initialised(performance, act)
+def _read(performance: Performance) -> None:
+    performance.check_workspace()
+    performance.outputs = performance.read_outputs()
+
+
+def _read_apart(performance: Performance, backend: GeneratedBackend) -> None:
+    """Read a generated backend's state where no run of the package is in the way."""
+    context = performance.context
+    settings = performance.assignment.backend_settings
+    if settings is None:
+        raise LocksNeeded
+    with context.directory.scratch("output") as scratch:
+        prepare_scratch(scratch, backend, settings, engine_version=str(context.binary.version))
+        environment = {**context.environment, **SCRATCH_ENVIRONMENT}
+        try:
+            performance.outputs = performance.read_outputs(
+                context._replace(package=scratch, environment=environment)
+            )
+        except ShellCommandError as error:
+            # A state that is encrypted as only the package says, an engine that reads its version there.
+            raise LocksNeeded from error
 
 
 def validate(performance: Performance) -> None:
@@ -38,7 +62,7 @@ def validate(performance: Performance) -> None:
 
 def _validate(performance: Performance, context: Context) -> None:
     arguments = commands.validate_arguments(variable_files=performance.early_variable_files)
-    performance.run(Step.VALIDATE, arguments, streams=False, context=context)
+    performance.run(Step.VALIDATE, arguments, streams=False, context=context, apart=True)
 
 
 def _initialise_apart(performance: Performance, context: Context) -> None:
@@ -49,4 +73,4 @@ def _initialise_apart(performance: Performance, context: Context) -> None:
         backend=False,
         variable_files=performance.early_variable_files,
     )
-    performance.run(Step.INIT, arguments, context=context)
+    performance.run(Step.INIT, arguments, context=context, apart=True)

@@ -29,6 +29,7 @@ EMERGENCY_STATE = "emergency.tfstate"
 # Below this much room an engine's output would be cut off without a word.
 LEAST_FREE_BYTES = 8 << 20
 _BLOCK_BYTES = 4096
+_SCRATCH = "scratch-"
 _KEPT = (history.RECORD, history.EVENTS, REPORT, EMERGENCY_STATE)
 _FLUSH_BYTES = 1 << 16
 
@@ -139,7 +140,7 @@ class RunDirectory:
         import shutil
 
         try:
-            directory = (self.path if self.usable else self._fallback_directory()) / name
+            directory = (self.path if self.usable else self._fallback_directory()) / f"{_SCRATCH}{name}"
             make_private_directory(directory)
         except OSError as error:
             raise NoRoom(
@@ -217,7 +218,7 @@ def remove_all_but_kept(directory: Path) -> None:
     for entry in entries:
         if entry.name in _KEPT:
             continue
-        if entry.is_dir() and not entry.is_symlink():
+        if entry.name.startswith(_SCRATCH):
             import shutil
 
             shutil.rmtree(entry, ignore_errors=True)

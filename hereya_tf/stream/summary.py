@@ -13,6 +13,7 @@ from hereya_tf.stream.message_types import (
     Message,
     Outputs,
     Phase,
+    PlainLine,
     PlannedChange,
     ResourceHook,
 )
@@ -57,6 +58,7 @@ class Summary:
         self._drifted: list[ChangeEvent] = []
         self._changes: list[ChangeEvent] = []
         self.interrupted = False
+        self._has_text = False
         self.emergency_state: str | None = None
         self._done = ChangeCounts()
         self._planned = ChangeCounts()
@@ -85,11 +87,20 @@ class Summary:
                     self._drifted.append(ChangeEvent(message.address, message.action, "drift"))
             case EmergencyState():
                 self.emergency_state = message.state
+            case PlainLine():
+                # A message that a full disk has cut off is no text.
+                text = message.text.strip()
+                self._has_text = self._has_text or (text != "" and not text.startswith("{"))
             case Log():
                 self.interrupted = self.interrupted or message.text.lstrip().startswith(_INTERRUPTED)
             case _:
                 pass
         return True
+
+    @property
+    def is_text_alone(self) -> bool:
+        """Whether there was nothing to count and some text, as a remote run is told (`internal/cloud`)."""
+        return self._has_text and self.plan is None and self.final is None and not self.mutating
 
     @property
     def done(self) -> ChangeCounts:

@@ -183,6 +183,38 @@ def test_outputs_of_a_generated_backend(hereya: Driver, make_package: MakePackag
     assert "zz_hereya_tf_override.tf" not in names(package)
 
 
+def test_outputs_of_a_generated_backend_wait_for_nobody(
+    hereya: Driver, make_package: MakePackage, tmp_path: Path
+) -> None:
+    package = make_package({"main.tf": PACKAGE})
+    state = tmp_path / "elsewhere.tfstate"
+    succeeded(hereya.provision(package, "--state", state))
+    (package / "slow.tf").write_text(
+        'resource "terraform_data" "slow" {\n  provisioner "local-exec" { command = "sleep 60" }\n}\n'
+    )
+    working = hereya.start("provision", package, "--state", tmp_path / "other.tfstate")
+    working.wait_for_event("resource", address="terraform_data.slow", status="started")
+
+    shown = hereya.cli("output", package, "url", "--engine", hereya.wish, "--state", str(state), "--no-wait")
+
+    working.kill()
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, f"{URL}\n", "")
+
+
+def test_outputs_by_a_file_of_backend_settings(
+    hereya: Driver, make_package: MakePackage, tmp_path: Path
+) -> None:
+    package = make_package({"main.tf": PACKAGE})
+    state, settings = tmp_path / "elsewhere.tfstate", tmp_path / "settings.tfbackend"
+    settings.write_text(f'workspace_dir = "{tmp_path}"\n')
+    where = ("--state", str(state), "--backend-config", str(settings))
+    succeeded(hereya.provision(package, *where))
+
+    shown = hereya.cli("output", package, "url", "--engine", hereya.wish, *where)
+
+    assert (shown.exit_code, shown.stdout) == (0, f"{URL}\n")
+
+
 def test_a_workspace_that_does_not_exist_has_no_outputs_and_is_refused(hereya: Driver, package: Path) -> None:
     # The engine says `{}` and exit code 0.
     shown = hereya.cli("output", package, "--engine", hereya.wish, "-w", "nope", "--json")

@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hereya_tf.scratch_backend import SCRATCH_ENVIRONMENT, plain_settings, prepare_scratch
+from hereya_tf.workspace import generate_backend
 from tests.command_line import Running
 from tests.conftest import MakePackage
 from tests.engine.driving import Driver, failure, steps, succeeded
@@ -433,3 +435,39 @@ def test_a_workspace_in_a_bucket_is_created_on_demand_only(
     assert failure(unknown)[:2] == (1, "workspace-unknown")
     assert set(succeeded(known)["changes"].values()) == {0}
     assert aws.keys(bucket) == ["env:/one/k", "env:/three/k", "env:/two/k"]
+
+
+@pytest.mark.behaviour("T10")
+@pytest.mark.parametrize("held", [False, True], ids=["free", "held"])
+def test_outputs_in_a_bucket_are_read_without_package_init_or_lock(
+    hereya: Driver, make_package: MakePackage, bucket: str, locking: Locking, tmp_path: Path, held: bool
+) -> None:
+    where = in_bucket(bucket, "app/prod", *locking.options)
+    succeeded(hereya.provision(make_package(PACKAGE), *where, "-p", "v=1"))
+    if held:
+        locking.hold("app/prod/terraform.tfstate")
+    backend = generate_backend(
+        state=None,
+        bucket=bucket,
+        region=REGION,
+        lock_table=locking.options[-1] if locking.options else None,
+        identifier="app/prod",
+    )
+    assert backend is not None
+    entries = [setting.removeprefix("--backend-config=") for setting in SERVER_SETTINGS]
+    settings = plain_settings([*entries, "max_retries=2"], ())
+    version = json.loads(hereya.plain(Path("/"), "version", "-json"))["terraform_version"]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+
+    prepare_scratch(scratch, backend, settings, engine_version=version)
+
+    said = hereya.plain(scratch, "output", "-json", env=SCRATCH_ENVIRONMENT)
+    assert json.loads(said) == {"v": {"sensitive": False, "type": "string", "value": "1"}}
+    # With a file among the settings it takes an init, which finds nothing that it could copy.
+    (tmp_path / "prod.tfbackend").write_text("\n".join(f"{entry}\n" for entry in entries))
+    (scratch / ".terraform/terraform.tfstate").unlink()
+    prepare_scratch(scratch, backend, None, engine_version=version)
+    init = ("init", "-input=false", f"-backend-config={tmp_path}/prod.tfbackend")
+    hereya.plain(scratch, *init, env=SCRATCH_ENVIRONMENT)
+    assert said == hereya.plain(scratch, "output", "-json", env=SCRATCH_ENVIRONMENT)

@@ -39,7 +39,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
             child = pexpect.spawn(
                 sys.executable,
                 ["-m", "hereya_tf", *map(str, arguments)],
-                env=environment({"TERM": "xterm"}),
+                env=environment({"TERM": "xterm", "NO_COLOR": "1"}),
                 cwd=str(tmp_path),
                 timeout=60,
                 encoding="utf-8",
@@ -87,7 +87,7 @@ def test_yes_applies_exactly_the_plan_that_was_shown(
 
 
 @pytest.mark.real_engine
-@pytest.mark.parametrize("answer", ["no", "y", "", "YES", "yes please", "\x04"])
+@pytest.mark.parametrize("answer", ["no", "sure", "", "\x04"])
 def test_anything_but_yes_changes_nothing(
     terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage, answer: str
 ) -> None:
@@ -100,8 +100,22 @@ def test_anything_but_yes_changes_nothing(
 
     assert code == 130
     assert "error: the plan was not approved, and nothing was changed" in shown
-    assert fake_engine.commands() == ["init", "plan"]
+    assert fake_engine.commands() == ["init", "plan", "show"]
     assert scenes.held_locks() == []
+
+
+@pytest.mark.parametrize(("again", "exit_code"), [("yes", 0), ("y", 130)])
+def test_who_almost_says_yes_is_asked_once_more(
+    terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage, again: str, exit_code: int
+) -> None:
+    fake_engine.plays({"plan": scenes.planned(add=1), "apply": scenes.applied(add=1)})
+    child = terminal("provision", make_package(scenes.NOTHING), "--engine", fake_engine.path)
+    ask(child)
+    child.sendline("y")
+    ask(child, "Nothing has been done yet: type `yes` in full to do it: ")
+    child.sendline(again)
+
+    assert ended(child)[0] == exit_code
 
 
 @pytest.mark.parametrize(
@@ -126,7 +140,7 @@ def test_an_interrupt_at_the_question_ends_the_run_at_once(
     code, shown = ended(child)
 
     assert (code, "error: the run was cancelled by " in shown) == (exit_code, True)
-    assert fake_engine.commands() == ["init", "plan"]
+    assert fake_engine.commands() == ["init", "plan", "show"]
     assert scenes.held_locks() == []
 
 
@@ -157,7 +171,7 @@ def test_a_terminal_that_goes_away_at_the_question_ends_the_run(
     )
 
     assert (found.status, found.exit_code) == ("cancelled", 129)
-    assert fake_engine.commands() == ["init", "plan"]
+    assert fake_engine.commands() == ["init", "plan", "show"]
     assert scenes.held_locks() == []
 
 
@@ -180,6 +194,8 @@ def test_destroy_wants_the_name_of_the_package(
     question = f"Type the package's name, `{package.name}`, to destroy it: "
     child = terminal("destroy", package, "--engine", real_engine)
     ask(child, question)
+    child.sendline("yes")
+    ask(child, f"type the package's name in full, `{package.name}`, to destroy it: ")
     child.sendline("yes")
     assert ended(child)[0] == 130
     assert scenes.resources(package / "terraform.tfstate") == {"terraform_data.a": "complete"}
@@ -249,7 +265,7 @@ def test_what_was_typed_before_the_question_is_no_answer(
     child.sendline("no")
 
     assert ended(child)[0] == 130
-    assert fake_engine.commands() == ["init", "plan"]
+    assert fake_engine.commands() == ["init", "plan", "show"]
 
 
 def test_ctrl_c_during_the_plan_ends_the_run_before_it_asks(

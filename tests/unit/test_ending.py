@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -54,6 +54,10 @@ def facts(tmp_path: Path, error: HereyaError | None = None, **known: Any) -> Fac
     )
 
 
+def _unasked(_salt: bytes) -> NoReturn:
+    raise AssertionError("nothing is planned here")
+
+
 def performance(directory: RunDirectory, tmp_path: Path) -> Performance:
     context = Context(
         binary=BINARY,
@@ -77,13 +81,18 @@ def performance(directory: RunDirectory, tmp_path: Path) -> Performance:
         plan_options=PlanOptions(),
         backend_files=(),
         backend_contents=(),
+        backend_settings=None,
         variable_files=(),
         variable_contents=(),
+        ephemeral_files=(),
         reinit=False,
         cache=tmp_path,
         ask=None,
         wants_difference=False,
         wants_plan_document=False,
+        identify=_unasked,
+        bundle=None,
+        bundle_to_write=None,
     )
     return Performance(context, assignment)
 

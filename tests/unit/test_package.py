@@ -554,7 +554,7 @@ def test_a_directory_for_opentofu_alone_is_refused_to_terraform(tmp_path: Path, 
 def test_an_override_file_that_is_read_after_that_of_a_run_is_found(
     tmp_path: Path, name: str, wins: bool, block: str
 ) -> None:
-    settings = {"backend": {"s3": {}}} if block == "backend" else {"cloud": {}}
+    settings: dict[str, object] = {"backend": {"s3": {}}} if block == "backend" else {"cloud": {}}
     native = 'terraform {\n  backend "s3" {}\n}\n' if block == "backend" else "terraform {\n  cloud {}\n}\n"
     (tmp_path / "first.tf").write_text('terraform {\n  backend "local" {}\n}\n')
     (tmp_path / name).write_text(json.dumps({"terraform": settings}) if name.endswith("json") else native)

@@ -8,7 +8,16 @@ import pytest
 
 from hereya_tf.engine import EngineName, Version
 from hereya_tf.engine.commands import EngineOptions
-from hereya_tf.errors import BadInput, BadPackage, CliArgsSet, EngineMismatch, EngineUnsupported, HereyaError
+from hereya_tf.errors import (
+    BadConfig,
+    BadInput,
+    BadPackage,
+    CliArgsSet,
+    EngineMismatch,
+    EngineUnavailable,
+    EngineUnsupported,
+    HereyaError,
+)
 from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given, Source
 from hereya_tf.inputs.values import VariableFile
@@ -361,3 +370,66 @@ def test_a_file_of_the_users_that_has_gone_is_the_engines_to_miss(desk: Desk, tm
     plan, _ = desk.plan(inputs=(VariableFile(theirs),))
 
     assert (plan.variable_files, plan.variable_contents) == ((theirs,), ("",))
+
+
+def test_the_callers_version_wins_over_the_packages_which_wins_over_the_users(desk: Desk) -> None:
+    desk.install("tofu", "OpenTofu v1.9.0")
+
+    def chosen_by(**request: Any) -> str:
+        return desk.prepare(**request).binary.chosen_by
+
+    users: dict[str, Any] = {
+        "engine_version": ">= 1.10",
+        "engine_version_source": "config.toml:2",
+        "engine_version_yields": True,
+    }
+    assert chosen_by() == "found on PATH"
+    assert chosen_by(**users) == "found on PATH, satisfies `>= 1.10` of config.toml:2"
+    (desk.package / "hereya-tf.toml").write_text('# what it was tried with\nengine-version = "~> 1.9.0"\n')
+    assert chosen_by() == "found on PATH, satisfies `~> 1.9.0` of hereya-tf.toml:2"
+    assert chosen_by(**users) == "found on PATH, satisfies `~> 1.9.0` of hereya-tf.toml:2"
+    assert chosen_by(engine_version="~> 1.11") == "found on PATH, satisfies `~> 1.11` of --engine-version"
+
+
+def test_a_package_for_opentofu_and_a_version_is_asked_for_both(desk: Desk) -> None:
+    desk.install("tofu", "OpenTofu v1.9.0")
+    (desk.package / "hereyarc.yaml").write_text("iac: tofu\n")
+
+    with pytest.raises(EngineUnavailable) as error:
+        desk.prepare(engine_version="~> 1.11")
+
+    tofu = desk.directory / "bin/tofu"
+    assert str(error.value) == f"`--engine-version` asks for `~> 1.11`, but `{tofu}` is OpenTofu 1.9.0"
+    assert error.value.hints[-1] == "to go over to Terraform on purpose: `--engine terraform`"
+    assert desk.prepare(engine_version="~> 1.9").binary.path == str(tofu)
+
+
+def test_a_version_for_which_the_wrong_engine_is_at_hand_is_no_reason_to_take_it_over(desk: Desk) -> None:
+    desk.install("tofu", "OpenTofu v1.9.0")
+    (desk.package / ".terraform.lock.hcl").write_text(
+        'provider "registry.terraform.io/hashicorp/null" {\n  version = "3.2.3"\n}\n'
+    )
+
+    prepared = desk.prepare(engine_version="~> 1.9.0")
+
+    with pytest.raises(EngineMismatch, match="and the engine here is OpenTofu"):
+        prepared.check_engine()
+
+
+@pytest.mark.parametrize(
+    ("error_class", "place"), [(BadInput, "HEREYA_TF_ENGINE_VERSION"), (BadConfig, "hereya-tf.toml:1")]
+)
+def test_what_is_no_version_is_refused_before_an_engine_is_asked(
+    desk: Desk, error_class: type[HereyaError], place: str
+) -> None:
+    request: dict[str, Any] = {}
+    if error_class is BadConfig:
+        (desk.package / "hereya-tf.toml").write_text('engine-version = "^1.9"\n')
+    else:
+        request = {"engine_version": "^1.9", "engine_version_source": place}
+
+    with pytest.raises(error_class) as error:
+        desk.prepare(**request)
+
+    assert refusal(error) == (f"`^1.9` of `{place}` is not a version constraint", ("write `>= 1.9, < 2`",))
+    assert not desk.asked.exists()
