@@ -1,5 +1,6 @@
 """Runs a request and passes its events on to the front ends, its results to stdout and files."""
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -70,8 +71,9 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
 
         for file in files:
             file.finish(patience=READER_PATIENCE_SECONDS, give_up=give_up)
-        stdout.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
-        stderr.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
+        # On a screen what is still owed to stderr goes first: the live view would paint over the results.
+        for outlet in (stderr, stdout) if os.isatty(2) else (stdout, stderr):
+            outlet.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
     return ended.result.exit_code
 
 

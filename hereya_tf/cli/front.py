@@ -57,14 +57,19 @@ def is_live(options: Mapping[str, Any]) -> bool:
     """Whether a person sits there who wants to see what is going on."""
     if options["json_output"] or options["quiet"] or options["verbose"] or options["no_progress"]:
         return False
-    return os.isatty(_STDERR) and os.environ.get("TERM", "dumb") not in ("", "dumb", "unknown")
+    return os.isatty(_STDERR) and _is_capable()
 
 
 def wants_color(choice: str, descriptor: int = _STDERR) -> bool:
     """Whether what goes to this descriptor is to be coloured."""
     if choice != "auto":
         return choice == "always"
-    return os.isatty(descriptor) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return os.isatty(descriptor) and not os.environ.get("NO_COLOR") and _is_capable()
+
+
+def _is_capable() -> bool:
+    """Whether the terminal says that it is more than a typewriter."""
+    return os.environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
 def _live_talk(stderr: Outlet, *, color: bool) -> Talk:

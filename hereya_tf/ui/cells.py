@@ -42,22 +42,27 @@ def cut_middle(text: str, width: int, *, ellipsis: str = ELLIPSIS) -> str:
 
 
 def folded(text: str, width: int, *, before: str = " ") -> list[str]:
-    """`text` in lines of at most `width` cells, cut before one of the characters `before` where that leaves half
-    a line.
+    """`text` in lines of at most `width` cells, cut before one of the characters `before` where that leaves a
+    third of a line.
 
     A blank that a line would begin with is left out. A width below 8 cells is taken for 8.
     """
     width = max(8, width)
-    lines = []
-    while cell_width(text) > width:
-        line = _beginning(text, width)
+    lines: list[str] = []
+    position = 0
+    while True:
+        # No more than a line can hold: a text of a megabyte has thousands of them.
+        part = text[position : position + width * _MARKS + 1]
+        if len(part) <= width * _MARKS and cell_width(part) <= width:
+            return [*lines, part]
+        line = _beginning(part, width)
         # It may stand right behind what fits.
-        cut = max(text.rfind(character, len(line) // 2, len(line) + 1) for character in before)
-        if cut <= 0:
-            cut = max(1, len(line))
-        lines.append(text[:cut].rstrip(" "))
-        text = text[cut:].lstrip(" ")
-    return [*lines, text]
+        cut = max(part.rfind(character, len(line) // 3, len(line) + 1) for character in before)
+        cut = cut if cut > 0 else max(1, len(line))
+        lines.append(part[:cut].rstrip(" "))
+        position += cut
+        while text.startswith(" ", position):
+            position += 1
 
 
 def _beginning(text: str, width: int) -> str:

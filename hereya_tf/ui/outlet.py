@@ -30,6 +30,11 @@ class Outlet:
         self._overflow = _Overflow()
         self.broken = False
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is still to be written: whoever reads is slower than we are."""
+        return not self.broken and bool(self._pending or self._overflow)
+
     def write(self, text: str) -> None:
         """Take `text`; it is on its way after the next `flush`."""
         if self.broken or not text:

@@ -5,16 +5,18 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
+from hereya_tf.ui.repeats import Said
+
 Record = Mapping[str, Any]
 
-_DONE = {
+DONE = {
     "create": "created",
     "update": "updated",
     "delete": "destroyed",
     "read": "read",
     "refresh": "refreshed",
 }
-_DOING = {
+DOING = {
     "create": "creating",
     "update": "updating",
     "delete": "destroying",
@@ -22,13 +24,13 @@ _DOING = {
     "refresh": "refreshing",
 }
 _MEGABYTE = 1_000_000
-# A flood of different lines is not worth remembering, nor is a box without an end.
-_REMEMBERED = 1000
-_LONGEST_BOX = 100
 # Control characters of the C0 and C1 sets, and the marks that turn the direction of text.
 _CONTROLS = {
     **{code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))},
-    **{code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))},
+    **{
+        code: f"\\u{code:04x}"
+        for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)
+    },
 }
 
 
@@ -43,6 +45,11 @@ class Detail(IntEnum):
 def visible(text: str) -> str:
     """Text that cannot steer a terminal: escape sequences show as `\\x1b`."""
     return text.translate(_CONTROLS)
+
+
+def flat(text: str) -> str:
+    """Text that takes one line and steers nothing."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def format_seconds(seconds: float) -> str:
@@ -69,6 +76,27 @@ def counts_text(changes: Mapping[str, int]) -> str:
     return ", ".join(shown) + (f" ({changes['replace']} replaced)" if changes["replace"] else "")
 
 
+def achieved_text(record: Record) -> str:
+    """What a run that succeeded has come to, from its result; empty when that is all there is to say."""
+    match record["operation"]:
+        case "plan":
+            return planned_text(record["changes"])
+        case "drift":
+            return "there is drift" if record["drift"] else "no drift"
+        case "provision" | "destroy" | "apply":
+            return counts_text(record["changes"])
+    return ""
+
+
+def planned_text(changes: Mapping[str, int]) -> str:
+    """`1 to add, 0 to change, 2 to destroy (1 replaced)`, with what else there is; `no changes`."""
+    if not any(changes.values()):
+        return "no changes"
+    shown = [f"{changes[name]} to {name}" for name in ("add", "change", "destroy")]
+    shown += [f"{changes[name]} to {name}" for name in ("import", "forget") if changes[name]]
+    return ", ".join(shown) + (f" ({changes['replace']} replaced)" if changes["replace"] else "")
+
+
 class PlainLines:
     """Renders a run's events; remembers when the run began, which step is on, and what was said before."""
 
@@ -80,7 +108,7 @@ class PlainLines:
         self._step = ""
         self._steps = 0
         self._asked_to_end = False
-        self._said = _Said()
+        self._said = Said()
 
     def lines(self, record: Record) -> list[str]:
         """The lines for one event, without newlines; often none."""
@@ -169,10 +197,10 @@ class PlainLines:
         seconds = f" after {format_seconds(record['seconds'])}" if record["seconds"] else ""
         match record["status"]:
             case "started":
-                return [f"{address}: {_DOING.get(action, action)}"]
+                return [f"{address}: {DOING.get(action, action)}"]
             case "completed":
                 identifier = f" [id={record['id']}]" if record["id"] else ""
-                return [f"{address}: {_DONE.get(action, action + ' done')}{seconds}{identifier}"]
+                return [f"{address}: {DONE.get(action, action + ' done')}{seconds}{identifier}"]
             case "failed":
                 return [f"{address}: {action} failed{seconds}"]
         return []  # progress is the heartbeat's
@@ -186,15 +214,8 @@ class PlainLines:
         if self._detail is Detail.QUIET and record["severity"] != "error":
             return []
         if record["severity"] == "error" and self._detail is not Detail.VERBOSE:
-            return [_short_error(record)]
-        text = f"{record['severity']}: {record['summary']}"
-        if place := record["range"]:
-            text += f"\n  on {place['filename']} line {place['start_line']}"
-            text += f", in {record['snippet']['context']}" if (record["snippet"] or {}).get("context") else ""
-        elif record["address"]:
-            text += f"\n  with {record['address']}"
-        if record["detail"]:
-            text += "\n" + "\n".join(f"  {line}" for line in record["detail"].split("\n"))
+            return [short_error(record)]
+        text = diagnostic_text(record)
         if record["severity"] == "warning" and not self._said.is_new((text,), self._steps):
             return []
         return [text]
@@ -241,10 +262,24 @@ class PlainLines:
         total = format_seconds(record["timings"]["total"])
         if not record["success"]:
             return [f"{record['status'].replace('_', ' ')} after {total}"]
-        return [f"succeeded after {total}: {counts_text(record['changes'])}"]
+        done = achieved_text(record)
+        return [f"succeeded after {total}{': ' if done else ''}{done}"]
 
 
-def _short_error(record: Record) -> str:
+def diagnostic_text(record: Record) -> str:
+    """A diagnostic with all it says, in several lines."""
+    text = f"{record['severity']}: {record['summary']}"
+    if place := record["range"]:
+        text += f"\n  on {place['filename']} line {place['start_line']}"
+        text += f", in {record['snippet']['context']}" if (record["snippet"] or {}).get("context") else ""
+    elif record["address"]:
+        text += f"\n  with {record['address']}"
+    if record["detail"]:
+        text += "\n" + "\n".join(f"  {line}" for line in record["detail"].split("\n"))
+    return text
+
+
+def short_error(record: Record) -> str:
     """An error while the run goes on, in one line: its whole text stands at the end of the run."""
     text = f"error: {' '.join(record['summary'].split())}"
     if place := record["range"]:
@@ -270,36 +305,3 @@ _RENDERERS: Mapping[str, Callable[[PlainLines, Record], list[str]]] = {
     "cancelling": PlainLines._cancelling,
     "result": PlainLines._result,
 }
-
-
-class _Said:
-    """What several steps of a run say alike is shown once: a box of the engine's on stderr, or a line."""
-
-    def __init__(self) -> None:
-        self._first: dict[tuple[str, ...], int] = {}
-        self._box: list[str] = []
-
-    def is_new(self, unit: tuple[str, ...], step: int) -> bool:
-        """Whether no step before the one with this number has said it."""
-        if len(self._first) >= _REMEMBERED:
-            return self._first.get(unit, step) == step
-        return self._first.setdefault(unit, step) == step
-
-    def shown(self, line: str, step: int) -> list[str]:
-        """The lines to show now that this one has come: none, it, or a box that it completes."""
-        if line.startswith("╷"):
-            before = self.unfinished()
-            self._box = [line]
-            return before
-        if not self._box:
-            return [line] if self.is_new((line,), step) else []
-        self._box.append(line)
-        if line.startswith("╵"):
-            box, self._box = self._box, []
-            return ["\n".join(box)] if self.is_new(tuple(box), step) else []
-        return [] if line.startswith("│") and len(self._box) < _LONGEST_BOX else self.unfinished()
-
-    def unfinished(self) -> list[str]:
-        """A box whose end has not come: something else has, so it is shown as it is."""
-        box, self._box = self._box, []
-        return ["\n".join(box)] if box else []

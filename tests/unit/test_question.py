@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from hereya_tf.errors import Cancelled
-from hereya_tf.events import ChangeCounts, Operation, Question
+from hereya_tf.events import ChangeCounts, ChangeEvent, Operation, Question
 from hereya_tf.supervision.interrupt import Interrupt, Reason
-from hereya_tf.ui.question import ask
+from hereya_tf.ui.question import ask, shown
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -32,6 +32,7 @@ class Person:
         self.interrupt = Interrupt()
         self.seen = ""
         self.pauses = 0
+        self.is_colored = False
         self._answers: list[bytes] = []
 
     def types(self, *answers: bytes) -> "Person":
@@ -48,7 +49,7 @@ class Person:
             self._mine = -1
 
     def is_asked(self, question: Question) -> bool:
-        return ask(question, self._pause, say=self._say)
+        return ask(question, self._pause, say=self._say, color=self.is_colored)
 
     def _say(self, text: str) -> None:
         self.seen += text
@@ -124,11 +125,8 @@ def test_a_package_without_a_name_is_not_destroyed_by_an_empty_answer(person: Pe
     [
         b"\n",
         b"no\n",
-        b"y\n",
-        b"YES\n",
-        b"yes please\n",
-        b"yess\n",
         b"web-shop\n",
+        b"sure\n",
         b"\xff\xfe\n",
         b"\x00yes\n",
     ],
@@ -137,9 +135,86 @@ def test_anything_else_is_no(person: Person, answer: bytes) -> None:
     assert not person.types(answer).is_asked(PROVISION)
 
 
-@pytest.mark.parametrize("answer", [b"yes\n", b"web\n", b"/packages/web-shop\n", b"Web-Shop\n"])
+@pytest.mark.parametrize("answer", [b"y\n", b"YES\n", b"yes please\n", b"yess\n", b"ye\n", b"'yes'\n"])
+def test_who_almost_says_yes_is_asked_once_more(person: Person, answer: bytes) -> None:
+    assert person.types(answer, b"yes\n").is_asked(PROVISION)
+    assert person.seen.endswith(
+        "Type `yes` to do it: Nothing has been done yet: type `yes` in full to do it: "
+    )
+
+
+def test_who_almost_says_yes_twice_says_no(person: Person) -> None:
+    assert not person.types(b"y\n", b"Yes\n").is_asked(PROVISION)
+
+
+@pytest.mark.parametrize("answer", [b"yes\n", b"Web-Shop\n", b"`web-shop`\n"])
+def test_who_almost_names_the_package_is_asked_once_more(person: Person, answer: bytes) -> None:
+    assert person.types(answer, b"web-shop\n").is_asked(DESTROY)
+    assert person.seen.endswith(
+        "Nothing has been done yet: type the package's name in full, `web-shop`, to destroy it: "
+    )
+    assert not person.types(answer, b"yes\n").is_asked(DESTROY)
+
+
+@pytest.mark.parametrize("answer", [b"web\n", b"/packages/web-shop\n"])
 def test_a_destroy_wants_the_name_and_nothing_else(person: Person, answer: bytes) -> None:
     assert not person.types(answer).is_asked(DESTROY)
+
+
+def test_what_is_decided_on_is_shown_first(person: Person) -> None:
+    changes = (ChangeEvent("a.new", "create", None), ChangeEvent("a.old\x1b[2J", "delete", None))
+    question = PROVISION._replace(
+        planned=ChangeCounts(add=1, destroy=1), changes=changes, difference='\n  # a.new\n  + x = "\x1b[2J"\n'
+    )
+    assert person.types(b"yes\n").is_asked(question)
+    assert person.seen == (
+        "\n"
+        "  # a.new\n"
+        '  + x = "\\x1b[2J"\n'
+        "\n"
+        "    - destroy  a.old\\x1b[2J\n"
+        "    + create   a.new\n"
+        "\n"
+        "Plan for web-shop: 1 to add, 0 to change, 1 to destroy\n"
+        "Type `yes` to do it: "
+    )
+
+
+@pytest.mark.parametrize(("height", "rows"), [(24, 17), (50, 43), (5, 3)])
+def test_the_table_leaves_room_for_the_question(height: int, rows: int) -> None:
+    changes = tuple(ChangeEvent(f"a.b[{number}]", "create", None) for number in range(2000))
+    question = PROVISION._replace(planned=ChangeCounts(add=2000), changes=changes)
+    lines = shown(question, color=False, size=(80, height))
+
+    assert sum("+ create" in line for line in lines) == rows
+    # With the question itself, and with another one.
+    assert len(lines) + 2 <= max(9, height)
+
+
+def test_what_destroys_and_what_is_to_be_typed_stand_out() -> None:
+    theirs, mine = os.pipe()
+    for made in seated(mine, theirs):
+        made.is_colored = True
+        assert made.types(b"web-shop\n").is_asked(DESTROY)
+        assert "\x1b[1;31m1 to destroy\x1b[0m" in made.seen
+        assert made.seen.endswith("Type the package's name, `\x1b[1mweb-shop\x1b[0m`, to destroy it: ")
+
+
+def test_a_package_that_was_given_as_here_has_its_name(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "releases/7").mkdir(parents=True)
+    (tmp_path / "current").symlink_to("releases/7")
+    monkeypatch.chdir(tmp_path / "releases")
+
+    assert not person.types(b".\n").is_asked(DESTROY._replace(package=Path()))
+    assert person.types(b"releases\n").is_asked(DESTROY._replace(package=Path()))
+    assert person.types(b"current\n").is_asked(DESTROY._replace(package=Path("../current")))
+
+
+def test_the_line_of_a_question_that_nobody_answers_is_ended(person: Person) -> None:
+    assert not person.types(b"").is_asked(PROVISION)
+    assert person.seen.endswith("Type `yes` to do it: \n")
 
 
 def test_white_space_around_the_answer_is_nothing(person: Person) -> None:

