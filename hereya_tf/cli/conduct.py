@@ -6,7 +6,7 @@ from typing import Any
 
 from hereya_tf import events
 from hereya_tf.cli.files import CallersFile
-from hereya_tf.cli.front import sinks, talk, wants_color
+from hereya_tf.cli.front import sinks, talk
 from hereya_tf.cli.places import find_places
 from hereya_tf.cli.results import OutputPresenter, print_results
 from hereya_tf.ending import Ended
@@ -56,14 +56,7 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             file.write(_content(ended, option))
             file.flush()
         if not options["json_output"]:
-            print_results(
-                ended,
-                options,
-                stdout,
-                stderr,
-                color=wants_color(options["color"], 1),
-                presenter=presenter,
-            )
+            print_results(ended, options, stdout, stderr, presenter)
         asked = interrupt.request
 
         def give_up() -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hereya_tf import events
+from hereya_tf.cli.front import wants_color
 from hereya_tf.ending import Ended, PlanView
 from hereya_tf.events import Operation
 from hereya_tf.redaction import Redactor
@@ -15,6 +16,7 @@ from hereya_tf.ui.outlet import Outlet
 if TYPE_CHECKING:
     from hereya_tf.output_formats import OutputFormat, Rendered, Row
 
+_STDOUT = 1
 _MASKING_PATIENCE_SECONDS = 10.0
 
 
@@ -23,8 +25,6 @@ def print_results(
     options: dict[str, Any],
     stdout: Outlet,
     stderr: Outlet,
-    *,
-    color: bool,
     presenter: "OutputPresenter | None",
 ) -> None:
     """Write them for people and shells; with `--json` the events have said it all."""
@@ -32,8 +32,9 @@ def print_results(
     if ended.is_told:
         pass  # what failed has written to our streams itself
     elif not result.success:
-        _print_failure(result, stderr)
+        _print_failure(result, stderr, color=wants_color(options["color"]))
     elif ended.plan is not None and result.operation in (Operation.PLAN, Operation.DRIFT):
+        color = wants_color(options["color"], _STDOUT)
         _write_lines(stdout, _plan(ended.plan, Operation(result.operation), color=color))
     elif presenter is not None:
         presenter.print(stderr)
@@ -92,12 +93,12 @@ def _output_format(options: Mapping[str, Any], outputs: Mapping[str, Output]) ->
     named = outputs.get(options["output_name"] or "")
     if named is not None:
         return OutputFormat.JSON if isinstance(named.value, dict | list | tuple) else OutputFormat.RAW
-    return OutputFormat.TABLE if os.isatty(1) else OutputFormat.ENV
+    return OutputFormat.TABLE if os.isatty(_STDOUT) else OutputFormat.ENV
 
 
 def _print_outputs(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr: Outlet) -> None:
     env = ended.revealed.env if options["show_sensitive"] else ended.result.env
-    if os.isatty(1):
+    if os.isatty(_STDOUT):
         from hereya_tf.output_formats import result_rows
 
         stdout.write(_table(result_rows(env, ended.result.outputs, ended.withheld)))
@@ -123,13 +124,20 @@ def _plan(plan: PlanView, operation: Operation, *, color: bool) -> list[str]:
     return [*difference, *([""] if difference else []), *table]
 
 
-def _print_failure(result: events.Result, stderr: Outlet) -> None:
+def _print_failure(result: events.Result, stderr: Outlet, *, color: bool) -> None:
     from hereya_tf.report import captured_text, failure_lines
     from hereya_tf.ui.plain import visible
+    from hereya_tf.ui.styled import Piece, Style, encoded, line_of
+
+    labels = {"error": Style.BOLD_RED, "state": Style.BOLD_YELLOW, "hint": Style.CYAN}
+
+    def labelled(line: str) -> str:
+        label, colon, text = line.partition(":")
+        return encoded(line_of(Piece(label + colon, labels.get(label, Style.PLAIN)), text), color=color)
 
     record = events.record_of(result, sequence=0, seconds=0.0, run="")
     failure = record["failure"]
-    _write_lines(stderr, [visible(line) for line in failure_lines(record)])
+    _write_lines(stderr, [labelled(visible(line)) for line in failure_lines(record)])
     captured = captured_text(failure["stderr"], failure["stdout"])
     stderr.write(visible(captured) + ("\n" if captured else ""))
     if result.report is not None:
@@ -139,7 +147,7 @@ def _print_failure(result: events.Result, stderr: Outlet) -> None:
 def _table(rows: "Sequence[Row]") -> str:
     from hereya_tf.ui.outputs_table import outputs_table
 
-    width = os.get_terminal_size(1).columns or None if os.isatty(1) else None
+    width = os.get_terminal_size(_STDOUT).columns or None if os.isatty(_STDOUT) else None
     return outputs_table(rows, width=width)
 
 
