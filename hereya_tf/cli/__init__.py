@@ -4,12 +4,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from hereya_tf import __version__
-from hereya_tf.cli.groups import HelpfulGroup
+from hereya_tf.cli.groups import GENERAL_VARIABLES, HelpfulGroup
 
 USAGE_EXIT_CODE = 64
 
@@ -17,8 +17,16 @@ USAGE_EXIT_CODE = 64
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "provision": ("hereya_tf.cli.operations", "provision", "Create or update what a package describes."),
     "destroy": ("hereya_tf.cli.operations", "destroy", "Destroy what a package has created."),
+    "plan": ("hereya_tf.cli.operations", "plan", "Show what would change."),
+    "apply": ("hereya_tf.cli.operations", "apply", "Apply a plan that was kept."),
+    "drift": ("hereya_tf.cli.operations", "drift", "Compare what was created with what is there."),
+    "output": ("hereya_tf.cli.operations", "output", "Print the outputs of a package."),
+    "init": ("hereya_tf.cli.operations", "init", "Fetch providers and modules, set up the backend."),
+    "validate": ("hereya_tf.cli.operations", "validate", "Check a package without its backend."),
+    "tf": ("hereya_tf.cli.tf", "tf", "Any engine command under the same lock and backend."),
     "lock": ("hereya_tf.cli.lock", "lock", "Who holds a lock, and who waits for it."),
     "runs": ("hereya_tf.cli.runs", "runs", "The history of runs; cancel a live one."),
+    "config": ("hereya_tf.cli.config", "config", "What is configured, and where."),
     "schema": ("hereya_tf.cli.schema", "schema", "JSON Schema of what `--json` prints."),
 }
 
@@ -45,21 +53,37 @@ class LazyGroup(HelpfulGroup):
         """The list of commands, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+        with formatter.section("Environment"):
+            formatter.write_dl(GENERAL_VARIABLES)
+            formatter.write_paragraph()
+            formatter.write_text(
+                "The options of a command have variables too, listed in its own help, and a place in"
+                " `config.toml`: `hereya-tf config show` tells what is set, and where."
+            )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """The commands, without importing any."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=COMMANDS[name][2]) for name in names]
+        # A group's own completion would add the commands once more.
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 @click.group(
     cls=LazyGroup,
+    examples=(
+        "hereya-tf provision ./network --yes",
+        "hereya-tf provision ./database -p size=small --state db.tfstate --yes --json",
+        "hereya-tf plan ./network --out network.plan",
+        "hereya-tf destroy ./network",
+    ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="hereya-tf", message="%(prog)s %(version)s")
 def group() -> None:
-    """Run Terraform and OpenTofu unattended.
-
-    \b
-    hereya-tf provision ./network --yes
-    hereya-tf provision ./database -p size=small --state db.tfstate --yes --json
-    hereya-tf destroy ./network
-    """
+    """Run Terraform and OpenTofu unattended."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

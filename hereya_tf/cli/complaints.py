@@ -22,8 +22,8 @@ def _sentence(error: click.ClickException) -> str:
         case click.MissingParameter() if error.param is not None and error.ctx is not None:
             return f"`{error.param.make_metavar(error.ctx)}` is missing"
         case click.BadParameter() if error.param is not None:
-            return f"`{_source(error.param, error.ctx)}`: {_in_our_style(error.message)}"
-    text = _in_our_style(error.format_message())
+            return f"`{_source(error.param, error.ctx)}`: {in_our_style(error.message)}"
+    text = in_our_style(error.format_message())
     return text[:1].lower() + text[1:]
 
 
@@ -31,11 +31,21 @@ def _hints(error: click.ClickException) -> Iterator[str]:
     if isinstance(error, Misuse):
         yield from error.hints
         return
-    for option in (error.possibilities or ())[:1] if isinstance(error, click.NoSuchOption) else ():
-        yield f"did you mean `{option}`?"
+    if isinstance(error, click.NoSuchOption) and (near := _nearest(error)) is not None:
+        yield f"did you mean `{near}`?"
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "hereya-tf"
     yield f"`{path} --help` shows what it takes"
+
+
+def _nearest(error: click.NoSuchOption) -> str | None:
+    """The option that was meant: one that the command honours."""
+    hidden: set[str] = set()
+    if error.ctx is not None:
+        for parameter in error.ctx.command.get_params(error.ctx):
+            if getattr(parameter, "hidden", False):
+                hidden |= {*parameter.opts, *parameter.secondary_opts}
+    return next((option for option in error.possibilities or () if option not in hidden), None)
 
 
 def _source(parameter: click.Parameter, context: click.Context | None) -> str:
@@ -45,5 +55,6 @@ def _source(parameter: click.Parameter, context: click.Context | None) -> str:
     return max(parameter.opts, key=len)
 
 
-def _in_our_style(text: str) -> str:
+def in_our_style(text: str) -> str:
+    """Click's words with our punctuation."""
     return text.rstrip(".").replace("'", "`")

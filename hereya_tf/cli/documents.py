@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hereya_tf import exact
-from hereya_tf.cli.options import GroupedOption
+from hereya_tf.cli.option_types import GroupedOption
 from hereya_tf.ui.plain import visible
 
 json_option = click.option(

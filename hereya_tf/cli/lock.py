@@ -9,7 +9,7 @@ import click
 from hereya_tf import locks
 from hereya_tf.cli.documents import json_option, print_document, print_table
 from hereya_tf.cli.groups import HelpfulGroup
-from hereya_tf.cli.options import Duration, GroupedOption, NamedArgument
+from hereya_tf.cli.option_types import Duration, GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
 from hereya_tf.errors import BadInput
 from hereya_tf.places import Places

@@ -1,46 +1,207 @@
-"""`provision` and `destroy`."""
+"""The commands that are runs: their arguments, and what has to be right before a run begins."""
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from hereya_tf.cli.combinations import refuse_misuse
 from hereya_tf.cli.groups import Misuse
-from hereya_tf.cli.options import NamedArgument, RunCommand, ordered_inputs, run_options
-from hereya_tf.engine.commands import TAKES_ARGUMENTS
+from hereya_tf.cli.honours import ENGINE_STEPS
+from hereya_tf.cli.option_types import REFUSAL, NamedArgument, Words, place_of
+from hereya_tf.cli.options import RunCommand, ordered_inputs, run_options
 from hereya_tf.events import Operation
 
+_PACKAGE = "HEREYA_TF_PACKAGE"
+_ASKS = (Operation.PROVISION, Operation.DESTROY)
+_ALL_STEPS = frozenset(step for steps in ENGINE_STEPS.values() for step in steps)
 
-@click.command("provision", cls=RunCommand)
-@click.argument("package", cls=NamedArgument, required=False, envvar="HEREYA_TF_PACKAGE")
-@run_options(replace=True)
+_package = click.argument("package", cls=NamedArgument, required=False, envvar=_PACKAGE)
+
+
+def _words(metavar: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Arguments of which the first may be left out, which click cannot tell."""
+    return click.argument("words", cls=Words, nargs=-1, metavar=metavar, envvar=_PACKAGE)
+
+
+@click.command(
+    "provision",
+    cls=RunCommand,
+    examples=(
+        "hereya-tf provision ./network --yes",
+        'hereya-tf provision ./database -p size=small -p \'zones:=["a","b"]\' --yes',
+        "hereya-tf provision ./app --request job.json --yes --json",
+    ),
+)
+@_package
+@run_options(Operation.PROVISION)
 @click.pass_context
 def provision(context: click.Context, /, **options: Any) -> int:
-    """Create or update what PACKAGE (a directory, default `.`) describes, and print its outputs.
-
-    \b
-    hereya-tf provision ./network --yes
-    hereya-tf provision ./database -p size=small -p 'zones:=["a","b"]' --yes
-    hereya-tf provision ./app --request job.json --yes --json
-    """
+    """Create or update what PACKAGE (a directory, default `.`) describes, and print its outputs."""
     return run_operation(context, Operation.PROVISION, options)
 
 
-@click.command("destroy", cls=RunCommand)
-@click.argument("package", cls=NamedArgument, required=False, envvar="HEREYA_TF_PACKAGE")
-@run_options(replace=False)
+@click.command(
+    "destroy",
+    cls=RunCommand,
+    examples=(
+        "hereya-tf destroy ./network",
+        "hereya-tf destroy ./database --state-bucket states --state-region eu-west-1 --id prod --yes",
+    ),
+)
+@_package
+@run_options(Operation.DESTROY)
 @click.pass_context
 def destroy(context: click.Context, /, **options: Any) -> int:
-    """Destroy what PACKAGE (a directory, default `.`) has created, and print the outputs it had.
-
-    \b
-    hereya-tf destroy ./network
-    hereya-tf destroy ./database --state-bucket states --state-region eu-west-1 --id prod --yes
-    """
+    """Destroy what PACKAGE (a directory, default `.`) has created, and print the outputs it had."""
     return run_operation(context, Operation.DESTROY, options)
+
+
+@click.command(
+    "plan",
+    cls=RunCommand,
+    examples=(
+        "hereya-tf plan ./network",
+        "hereya-tf plan ./network --out network.plan --detailed-exitcode",
+        "hereya-tf plan ./network --destroy --plan-json plan.json",
+    ),
+)
+@_package
+@run_options(Operation.PLAN)
+@click.pass_context
+def plan(context: click.Context, /, **options: Any) -> int:
+    """Show what `provision` would change in PACKAGE (a directory, default `.`), and change nothing."""
+    return run_operation(context, Operation.PLAN, options)
+
+
+@click.command(
+    "apply",
+    cls=RunCommand,
+    examples=("hereya-tf apply ./network network.plan", "hereya-tf apply network.plan --json"),
+)
+@_words("[PACKAGE] BUNDLE")
+@run_options(Operation.APPLY)
+@click.pass_context
+def apply(context: click.Context, /, words: tuple[str, ...], **options: Any) -> int:
+    """Apply exactly the plan in BUNDLE, made by `plan --out`, to PACKAGE (a directory, default `.`)."""
+    package, bundle = package_and_bundle(words)
+    options |= {"package": package, "bundle": bundle}
+    return run_operation(context, Operation.APPLY, options)
+
+
+@click.command(
+    "drift",
+    cls=RunCommand,
+    examples=("hereya-tf drift ./network", "hereya-tf drift ./network --json --report-file drift.json"),
+)
+@_package
+@run_options(Operation.DRIFT)
+@click.pass_context
+def drift(context: click.Context, /, **options: Any) -> int:
+    """Compare what PACKAGE (a directory, default `.`) has created with what is there now.
+
+    Exits with 2 when something has changed since.
+    """
+    return run_operation(context, Operation.DRIFT, options)
+
+
+@click.command(
+    "output",
+    cls=RunCommand,
+    examples=(
+        "hereya-tf output ./network",
+        "hereya-tf output ./network vpc_id",
+        'eval "$(hereya-tf output ./network --format shell)"',
+        "hereya-tf output ./network --json",
+    ),
+)
+@_words("[PACKAGE] [NAME]")
+@run_options(Operation.OUTPUT)
+@click.pass_context
+def output(context: click.Context, /, words: tuple[str, ...], **options: Any) -> int:
+    """Print the outputs of PACKAGE (a directory, default `.`), or only NAME.
+
+    Of sensitive outputs only the names are shown, unless one is asked for by NAME or all by
+    --show-sensitive; `github` masks them. A single word is the package when it is a directory or holds a `/`.
+    """
+    package, name = package_and_name(words)
+    options |= {"package": package, "output_name": name}
+    return run_operation(context, Operation.OUTPUT, options)
+
+
+@click.command(
+    "init",
+    cls=RunCommand,
+    examples=(
+        "hereya-tf init ./network --lockfile readonly",
+        "hereya-tf init ./network --upgrade",
+        "hereya-tf init ./network --migrate-state --yes",
+    ),
+)
+@_package
+@run_options(Operation.INIT)
+@click.pass_context
+def init(context: click.Context, /, **options: Any) -> int:
+    """Fetch the providers and modules of PACKAGE (a directory, default `.`), and set up its backend."""
+    return run_operation(context, Operation.INIT, options)
+
+
+@click.command(
+    "validate",
+    cls=RunCommand,
+    examples=("hereya-tf validate ./network", "hereya-tf validate ./network --json"),
+)
+@_package
+@run_options(Operation.VALIDATE)
+@click.pass_context
+def validate(context: click.Context, /, **options: Any) -> int:
+    """Check PACKAGE (a directory, default `.`) without its backend, its state or its data directory."""
+    return run_operation(context, Operation.VALIDATE, options)
+
+
+def package_and_bundle(words: tuple[str, ...]) -> tuple[str | None, str]:
+    """The arguments of `apply`: the last is the bundle. Raises Misuse."""
+    match words:
+        case ():
+            raise Misuse("`BUNDLE` is missing", "make one: `hereya-tf plan --out BUNDLE`")
+        case (bundle,):
+            return os.environ.get(_PACKAGE) or None, bundle
+        case (package, bundle):
+            return package, bundle
+        case _:
+            raise _too_many(words[2], "apply")
+
+
+def package_and_name(words: tuple[str, ...]) -> tuple[str | None, str | None]:
+    """The arguments of `output`: a single one is the package when it looks like a path. Raises Misuse."""
+    match words:
+        case ():
+            return os.environ.get(_PACKAGE) or None, None
+        case (word,) if "/" in word or word in (".", "..") or _is_directory(word):
+            return word, None
+        case (name,):
+            return os.environ.get(_PACKAGE) or None, name
+        case (package, name):
+            return package, name
+        case _:
+            raise _too_many(words[2], "output")
+
+
+def _too_many(word: str, command: str) -> Misuse:
+    return Misuse(
+        f"got unexpected extra argument ({word})", f"`hereya-tf {command} --help` shows what it takes"
+    )
+
+
+def _is_directory(word: str) -> bool:
+    try:
+        return os.path.isdir(word)  # noqa: PTH112 - Path raises for a link to itself
+    except ValueError:
+        return False
 
 
 def run_operation(context: click.Context, operation: Operation, options: dict[str, Any]) -> int:
@@ -49,36 +210,62 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
     from hereya_tf.cli.requests import build_request
     from hereya_tf.errors import BadInput
 
-    if not options["yes"] and not _stdin_is_terminal(options):
+    refusal = context.meta.get(REFUSAL)
+    refuse_misuse(operation, options)
+    if operation in _ASKS and refusal is None and not options["yes"] and not _stdin_is_terminal(options):
         raise Misuse(
             f"without a terminal to ask on, `{operation}` needs --yes",
             "add `--yes` when this run may change infrastructure",
         )
-    for entry in options["engine_arg"]:
-        # What follows is not repeated: it may be a secret.
-        word, equals, _ = entry.partition("=")
-        if not equals or word not in TAKES_ARGUMENTS:
-            raise Misuse(
-                f"`--engine-arg {word}{equals and '=…'}` is not STEP=ARG"
-                f" with one of {', '.join(TAKES_ARGUMENTS)} as its step",
-                "write it like `--engine-arg apply=-compact-warnings`",
-            )
+    options["engine_arg"] = _engine_arguments(context, operation, options["engine_arg"])
     for file in options["report_file"]:
         if Path(file).suffix not in (".txt", ".json"):
             raise Misuse(
                 f"`--report-file {file}` has none of the endings .txt and .json",
                 "the ending says what the report is to be",
             )
-    source = context.get_parameter_source("engine")
-    options["engine_source"] = "HEREYA_TF_ENGINE" if source is ParameterSource.ENVIRONMENT else "--engine"
+    options["engine_source"] = _source(context, "engine")
+    options["engine_version_source"] = _source(context, "engine_version")
+    options["engine_version_yields"] = (
+        context.get_parameter_source("engine_version") is ParameterSource.DEFAULT_MAP
+    )
     inputs = ordered_inputs(context, ("param", "param_file", "var_file"))
     try:
-        request = build_request(operation, options, inputs)
+        request = build_request(operation, options, inputs, refusal)
     except FileNotFoundError as error:  # a relative path, and nothing that it is relative to
         raise BadInput(
             "the working directory does not exist any more", "change to one that does, or use absolute paths"
         ) from error
     return conduct(request, options, os.environ)
+
+
+def _source(context: click.Context, name: str) -> str:
+    """Who gave an option its value, as it is told."""
+    match context.get_parameter_source(name):
+        case ParameterSource.ENVIRONMENT:
+            return f"HEREYA_TF_{name.upper()}"
+        case ParameterSource.DEFAULT_MAP:
+            return place_of(context, name)
+        case _:
+            return f"--{name.replace('_', '-')}"
+
+
+def _engine_arguments(
+    context: click.Context, operation: Operation, entries: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Those for steps of this operation. Raises Misuse for what names no step, or on the command line another."""
+    steps = ENGINE_STEPS[operation]
+    known = steps if context.get_parameter_source("engine_arg") is ParameterSource.COMMANDLINE else _ALL_STEPS
+    for entry in entries:
+        # What follows is not repeated: it may be a secret.
+        word, equals, _ = entry.partition("=")
+        if not equals or word not in known:
+            raise Misuse(
+                f"`--engine-arg {word}{equals and '=…'}` is not STEP=ARG"
+                f" with {'one of ' if len(steps) > 1 else ''}{', '.join(steps)} as its step",
+                f"write it like `--engine-arg {steps[-1]}=-compact-warnings`",
+            )
+    return tuple(entry for entry in entries if entry.partition("=")[0] in steps)
 
 
 def _stdin_is_terminal(options: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Where state and cache are, as the environment and the system say."""
+"""Where state, cache and the user's configuration are, as the environment and the system say."""
 
 import contextlib
 import os
@@ -6,7 +6,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from hereya_tf.errors import BadInput
+from hereya_tf.errors import BadConfig, BadInput
 from hereya_tf.places import Places
 
 
@@ -18,6 +18,39 @@ def find_places(environment: Mapping[str, str]) -> Places:
         _absolute(state) if state else _default(environment, "state"),
         _absolute(cache) if cache else _default(environment, "cache"),
     )
+
+
+def find_config(environment: Mapping[str, str]) -> Path | None:
+    """The user's `config.toml`, if there is one; raises BadConfig when HEREYA_TF_CONFIG_DIR cannot hold one."""
+    named = environment.get("HEREYA_TF_CONFIG_DIR")
+    directory = _absolute(named) if named else _default_config(environment)
+    if directory is None:
+        return None
+    file = directory / "config.toml"
+    try:
+        file.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if not named:  # a home that is another user's
+            return None
+        raise BadConfig(
+            f"`HEREYA_TF_CONFIG_DIR` is `{named}`, and cannot be looked into: {error.strerror}",
+            "point it to the directory that holds `config.toml`",
+        ) from error
+    return file
+
+
+def _default_config(environment: Mapping[str, str]) -> Path | None:
+    home = environment.get("XDG_CONFIG_HOME", "").strip()
+    if home and Path(home).is_absolute():
+        return Path(home) / "hereya-tf"
+    if os.uname().sysname != "Linux":
+        import platformdirs
+
+        return platformdirs.user_config_path("hereya-tf", appauthor=False)
+    known = _known_home()
+    return known / ".config/hereya-tf" if known is not None else None
 
 
 def _default(environment: Mapping[str, str], kind: str) -> Path:
@@ -38,17 +71,25 @@ def _default(environment: Mapping[str, str], kind: str) -> Path:
 
 def _home() -> Path:
     """The user's home; without one a private directory that all runs of this user find, wherever they start."""
+    home = _known_home()
+    if home is not None:
+        return home
+    import tempfile
+
+    return _made_home(Path(tempfile.gettempdir()))
+
+
+def _known_home() -> Path | None:
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises without HOME
     if home.is_absolute():
         return home
     import pwd
-    import tempfile
 
     # A relative HOME, or a user whom the system does not know: below the working directory each caller would
     # have locks of its own.
     with contextlib.suppress(KeyError):
         home = Path(pwd.getpwuid(os.getuid()).pw_dir)
-    return home if home.is_absolute() else _made_home(Path(tempfile.gettempdir()))
+    return home if home.is_absolute() else None
 
 
 def _made_home(temporary: Path) -> Path:

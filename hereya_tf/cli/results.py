@@ -36,6 +36,8 @@ def print_results(
     elif ended.plan is not None and result.operation in (Operation.PLAN, Operation.DRIFT):
         color = wants_color(options["color"], _STDOUT)
         _write_lines(stdout, _plan(ended.plan, Operation(result.operation), color=color))
+        if options["out"] and not options["quiet"]:
+            stderr.write(f"the plan is kept in `{options['out']}`, for `hereya-tf apply`\n")
     elif presenter is not None:
         presenter.print(stderr)
     else:

@@ -7,7 +7,7 @@ import click
 
 from hereya_tf.cli.documents import json_option, print_document, print_table
 from hereya_tf.cli.groups import HelpfulGroup
-from hereya_tf.cli.options import GroupedOption, NamedArgument
+from hereya_tf.cli.option_types import Count, GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
 from hereya_tf.places import Places
 from hereya_tf.runs import history
@@ -25,7 +25,7 @@ def runs() -> None:
     "-n",
     "--limit",
     cls=GroupedOption,
-    type=click.IntRange(min=1),
+    type=Count(),
     metavar="N",
     default=20,
     show_default=True,
@@ -62,13 +62,16 @@ def show(run: str, json_output: bool) -> None:
     if json_output:
         print_document({**document, "result": last})
         return
+    failed = last if last is not None and last["failure"] is not None else None
     for name, value in document.items():
-        if value not in (None, ""):
+        # The reason of a failure stands below, with its hints.
+        if value not in (None, "") and not (name == "reason" and failed is not None):
             click.echo(f"{name:<12} {visible(str(value))}")
-    if last is not None and last["failure"] is not None:
+    if failed is not None:
         from hereya_tf.report import failure_lines
 
-        for line in failure_lines(last):
+        click.echo()
+        for line in failure_lines(failed):
             click.echo(visible(line))
 
 

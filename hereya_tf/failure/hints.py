@@ -13,22 +13,22 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
     Class.STATE_CORRUPT: ("restore it from `terraform.tfstate.backup` or an older version in its bucket",),
     Class.STATE_LOCKED: (
         "wait for the other run, or wait longer for it with `--lock-timeout`",
-        "only when its process is gone for certain: `ENGINE force-unlock -force ID`",
+        "only when its process is gone for certain: `hereya-tf tf -- force-unlock -force ID`",
     ),
     Class.MISSING_VARIABLE: ("give it a value: `-p NAME=VALUE`, or `-p NAME:=JSON` for lists and objects",),
     Class.INVALID_VARIABLE: (
         "give it a value of its type: `-p NAME=VALUE`, or `-p NAME:=JSON` for what is no text",
     ),
     Class.INVALID_CONFIGURATION: (
-        "correct the package where the error points; `ENGINE validate` checks it without its state",
+        "correct the package where the error points; `hereya-tf validate` checks it without its state",
     ),
     Class.UNSUPPORTED_VERSION: ("choose an engine of a version that fits with `--engine PATH`",),
     Class.PROVIDER_UNAVAILABLE: (
         "check source and version in `required_providers`, and the way to the registry or mirror",
-        "`--engine-arg init=-upgrade` selects versions anew",
+        "`hereya-tf init --upgrade` selects versions anew",
     ),
     Class.PROVIDER_CHECKSUM: (
-        "if the change is meant, run with `--engine-arg init=-upgrade` and commit `.terraform.lock.hcl`",
+        "if the change is meant, run `hereya-tf init --upgrade` and commit `.terraform.lock.hcl`",
         "for one more platform: `ENGINE providers lock -platform=OS_ARCH`",
     ),
     Class.MODULE_UNAVAILABLE: (
@@ -36,8 +36,8 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
     ),
     Class.BACKEND_NOT_INITIALISED: ("run again with `--reinit`",),
     Class.BACKEND_CHANGED: (
-        "to take the state along: `ENGINE init -migrate-state` in the package's directory",
-        "to use what is in the new place: `--engine-arg init=-reconfigure`",
+        "to take the state along: `hereya-tf init --migrate-state --yes`",
+        "to use what is in the new place: `hereya-tf init --reconfigure`",
     ),
     Class.BACKEND_UNREACHABLE: ("check the backend's address, the network and the proxy, then try again",),
     Class.CREDENTIALS: (
@@ -46,10 +46,11 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
     ),
     Class.STATE_NOT_SAVED: (
         "apply nothing here before the state is stored: it would grow a second, separate state",
-        "store what was kept, in the package's directory: `ENGINE state push errored.tfstate`",
+        "store what was kept, with the options of this run that say where its state is:"
+        " `hereya-tf tf -- state push errored.tfstate`",
     ),
     Class.LOCK_NOT_RELEASED: (
-        "when nobody else uses the state, release it: `ENGINE force-unlock -force ID`",
+        "when nobody else uses the state, release it: `hereya-tf tf -- force-unlock -force ID`",
     ),
     Class.WORKSPACE_UNKNOWN: ("create it with `--create-workspace`, or choose another with `-w`",),
     Class.PRECONDITION_FAILED: ("the package's author asks for this; give it what the message wants",),
@@ -65,11 +66,11 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
         "check what was in flight: it may exist and not be in the state",
         "try another version of the provider, and report the stack trace in the log to its maintainers",
     ),
-    Class.ENGINE_CRASHED: ("compare the state with what exists before anything else: `ENGINE plan`",),
+    Class.ENGINE_CRASHED: ("compare the state with what exists before anything else: `hereya-tf plan`",),
     Class.DISK_FULL: ("make room where the package, its data directory and `TMPDIR` are",),
     Class.OUT_OF_MEMORY: (
         "give the run more memory, or fewer things at once with `--parallelism`",
-        "compare the state with what exists before anything else: `ENGINE plan`",
+        "compare the state with what exists before anything else: `hereya-tf plan`",
     ),
     Class.PROMPT: (
         "the engine asked a question that nobody is there to answer; give the answer as an option",
@@ -85,7 +86,7 @@ def hints_of(failure_class: Class, executable: str) -> tuple[str, ...]:
 
 STATE_LEFT_BEHIND = (
     "`terraform.tfstate` in the package's directory holds a state, and the engine would copy it to the new place",
-    "to take it along: `ENGINE init -migrate-state`, or move the file there yourself",
+    "to take it along: `hereya-tf init --migrate-state --yes`, or move the file there yourself",
     "to begin without it: move the file out of the package's directory",
 )
 WRITABLE = "make the package's directory, or the place of its state, writable"

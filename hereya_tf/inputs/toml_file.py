@@ -15,15 +15,18 @@ _LARGEST_FILE = 1 << 20  # bytes
 # Tables within tables whose keys are found; a dotted key can nest thousands of them.
 _DEEPEST = 8
 # What can hold a line end or a bracket that means nothing; a closing `"""` may follow two quotes of the text.
+# What is not closed ends with the line or the text: else looking for its end would be done again and again.
 _TOKEN = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}'
-    r"|'''.*?'{3,5}"
-    r'|"(?:[^"\\\n]|\\.)*"'
-    r"|'[^'\n]*'"
-    r"|#[^\n]*"
+    r'"""(?:[^\\]|\\.)*?(?:"{3,5}|\Z)'
+    r"|'''.*?(?:'{3,5}|\Z)"
+    r'|"(?:[^"\\\n]|\\[^\n])*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#[^\n]*+"
     r"|[\[\]{}\n]",
     re.DOTALL,
 )
+# A key of more than 64 parts: the parser's time and memory grow with the square of these.
+_TOWER = re.compile(r"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){64}")
 
 
 class TomlFile(NamedTuple):
@@ -45,11 +48,16 @@ class TomlFile(NamedTuple):
 def read_toml(file: Path, shown: str) -> TomlFile:
     """Read a file, `shown` as its reader knows it; raises BadConfig."""
     text = _read(file, shown)
+    # Texts and comments may hold dots.
+    bare = _TOKEN.sub(lambda token: "x" + "\n" * token[0].count("\n") if token[0][1:] else token[0], text)
+    if (tower := _TOWER.search(bare)) is not None:
+        line = bare.count("\n", 0, tower.start()) + 1
+        raise BadConfig(f"`{shown}`, line {line}: the key is nested too deeply", "is it the right file?")
     # Here, because it costs 6 ms and few have such a file.
     import tomllib
 
     try:
-        return TomlFile(shown, tomllib.loads(text, parse_float=_decimal), text)
+        return TomlFile(shown, tomllib.loads(text + "\n", parse_float=_decimal), text)
     except RecursionError:
         raise BadConfig(f"`{shown}` is nested too deeply", "is it the right file?") from None
     except ValueError as error:
@@ -80,9 +88,10 @@ def key_lines(text: str) -> dict[tuple[str, ...], int]:
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Each key with its value and each header of a table, with the line on which it begins."""
+    text = text.replace("\r\n", "\n") + "\n"
     start, depth = 0, 0
     number = 1
-    for token in _TOKEN.finditer(text + "\n"):
+    for token in _TOKEN.finditer(text):
         match token[0]:
             case "[" | "{":
                 depth += 1
@@ -90,7 +99,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
                 depth -= 1
             case "\n" if depth == 0:
                 statement = text[start : token.start()]
-                if statement.strip(" \t\r") and not statement.lstrip(" \t").startswith("#"):
+                if statement.strip(" \t") and not statement.lstrip(" \t").startswith("#"):
                     yield number, statement
                 number += statement.count("\n") + 1
                 start = token.end()

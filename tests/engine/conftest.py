@@ -1,11 +1,14 @@
 """Fixtures for tests on a real engine."""
 
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
 from hereya_tf.engine.choose import embedded_argv, embedded_library
 from tests.command_line import CommandLine
+from tests.engine import provider
 from tests.engine.driving import Driver
 
 
@@ -23,3 +26,16 @@ def real_engine_argv(real_engine: str) -> tuple[str, ...]:
 def hereya(cli: CommandLine, real_engine: str, real_engine_argv: tuple[str, ...]) -> Driver:
     """`hereya-tf` on the engine under test."""
     return Driver(cli, real_engine, real_engine_argv)
+
+
+@pytest.fixture(scope="session")
+def provider_mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A filesystem mirror with the provider of `provider.PROVIDERS`."""
+    return provider.make_mirror(tmp_path_factory.mktemp("provider"))
+
+
+@pytest.fixture
+def providers(provider_mirror: Path, isolation: None) -> Path:
+    """Lets every engine of this test take its providers from the mirror, and nowhere else."""
+    Path(os.environ["TF_CLI_CONFIG_FILE"]).write_text(provider.mirror_settings(provider_mirror))
+    return provider_mirror

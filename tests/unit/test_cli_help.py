@@ -1,8 +1,10 @@
 """Help is asked for in many ways, and reads well in all of them.
 
-What each command shows stands in `help/`; HEREYA_TF_TESTS_WRITE_HELP=1 writes what it shows now, to be read.
+What each command shows stands in `help/`; WRITE_HELP_SNAPSHOTS=1 writes what it shows now, to be read.
 """
 
+import functools
+import json
 import os
 import re
 import subprocess
@@ -47,11 +49,33 @@ def all_commands() -> dict[tuple[str, ...], click.Command]:
 EVERY_COMMAND = sorted(all_commands())
 
 
-def help_of(names: tuple[str, ...]) -> str:
+def shown_by_itself(names: tuple[str, ...]) -> str:
+    """What a command shows when nobody has asked it before: click keeps how it was asked first."""
     command = command_of(names)
-    context = click.Context(command, info_name=" ".join(("hereya-tf", *names)), terminal_width=80)
-    context.help_option_names = ["-h", "--help"]
+    context = click.Context(
+        command,
+        info_name=" ".join(("hereya-tf", *names)),
+        terminal_width=80,
+        help_option_names=["-h", "--help"],
+    )
     return command.get_help(context) + "\n"
+
+
+@functools.cache
+def all_help() -> dict[str, str]:
+    code = (
+        "import json; from tests.unit.test_cli_help import EVERY_COMMAND, shown_by_itself;"
+        "print(json.dumps({' '.join(names): shown_by_itself(names) for names in EVERY_COMMAND}))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=environment({}), capture_output=True, text=True, check=True
+    )
+    shown: dict[str, str] = json.loads(ran.stdout)
+    return shown
+
+
+def help_of(names: tuple[str, ...]) -> str:
+    return all_help()[" ".join(names)]
 
 
 def snapshot(names: tuple[str, ...]) -> Path:
@@ -60,7 +84,7 @@ def snapshot(names: tuple[str, ...]) -> Path:
 
 @pytest.mark.parametrize("names", EVERY_COMMAND, ids=" ".join)
 def test_what_each_command_shows(names: tuple[str, ...]) -> None:
-    if os.environ.get("HEREYA_TF_TESTS_WRITE_HELP"):
+    if os.environ.get("WRITE_HELP_SNAPSHOTS"):
         snapshot(names).write_text(help_of(names), encoding="utf-8")
 
     assert help_of(names) == snapshot(names).read_text(encoding="utf-8")

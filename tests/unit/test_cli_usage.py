@@ -105,12 +105,12 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
         ),
         pytest.param(
             "provision --yes --parallelism 0",
-            f"error: `--parallelism`: 0 is not in the range x>=1\n{HELP['provision']}",
+            f"error: `--parallelism`: `0` is not a whole number from 1 on\n{HELP['provision']}",
             id="a number too small",
         ),
         pytest.param(
             "runs list -n many",
-            f"error: `--limit`: `many` is not a valid integer range\n{HELP['runs list']}",
+            f"error: `--limit`: `many` is not a whole number from 1 on\n{HELP['runs list']}",
             id="no number",
         ),
         pytest.param(
@@ -169,7 +169,7 @@ def test_it_is_refused_before_anything_is_touched(
     [
         ("HEREYA_TF_COLOR", "red", "`red` is not one of `auto`, `always`, `never`"),
         ("HEREYA_TF_GRACE", "soon", "`soon` is not a duration such as `90s`, `5m` or `1h30m`"),
-        ("HEREYA_TF_PARALLELISM", "0", "0 is not in the range x>=1"),
+        ("HEREYA_TF_PARALLELISM", "0", "`0` is not a whole number from 1 on"),
     ],
 )
 def test_a_variable_is_named_when_it_is_at_fault(

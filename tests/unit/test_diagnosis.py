@@ -149,11 +149,11 @@ def test_init_and_another_try_are_for_those_they_can_help(recording: Recording) 
         ("directory-read-only", "make the package's directory, or the place of its state, writable"),
         (
             "http-locked",
-            "only when its process is gone for certain: `terraform force-unlock -force 11111111-2222`",
+            "only when its process is gone for certain: `hereya-tf tf -- force-unlock -force 11111111-2222`",
         ),
         (
             "backend-changed-init",
-            "to take the state along: `terraform init -migrate-state` in the package's directory",
+            "to take the state along: `hereya-tf init --migrate-state --yes`",
         ),
     ],
 )

@@ -1,0 +1,167 @@
+"""What options and arguments are made of: their types, headings and variables in the environment."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from hereya_tf.cli.groups import Misuse
+from hereya_tf.cli.honours import SHAPING, who_does, why_not
+from hereya_tf.durations import parse_duration
+from hereya_tf.events import Operation
+
+# Under these names a context keeps what the user's `config.toml` says, or why it cannot be used.
+SETTINGS = "hereya_tf.settings"
+REFUSAL = "hereya_tf.refusal"
+
+
+class Duration(click.ParamType[float]):
+    """`90s`, `5m`, `1h30m`; seconds as a number."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        if isinstance(value, int | float):
+            return float(value)
+        try:
+            return parse_duration(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Count(click.types.IntParamType):
+    """A whole number from 1 on."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        text = str(value)
+        # Python refuses to read numbers of thousands of digits.
+        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
+            self.fail(f"`{value}` is not a whole number from 1 on", param, ctx)
+        return int(text)
+
+
+class Line(click.ParamType[str]):
+    """A text; several in one variable of the environment stand on lines of their own."""
+
+    name = "text"
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        """The lines that are not empty."""
+        return [line for line in rv.split("\n") if line]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is."""
+        return str(value)
+
+
+class GroupedOption(click.Option):
+    """An option that belongs under a heading, and has a variable in the environment."""
+
+    def __init__(self, *arguments: Any, group: str = "Options", **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.group = group
+        long = max(self.opts, key=len)
+        self.public_name = long.lstrip("-")
+        self.variable = "HEREYA_TF_" + self.public_name.replace("-", "_").upper()
+        self.envvar = self.variable
+
+    def standard(self) -> Any:
+        """The value when nobody has said anything, nor any file."""
+        context = click.Context(click.Command(None))
+        value = self.process_value(context, self.get_default(context))
+        # Click has a value of its own for nothing.
+        return value if isinstance(value, str | float | tuple | bool) else None
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """An empty text is refused: a variable that was not set would choose another package or state."""
+        return _not_empty(f"`{max(self.opts, key=len)}`", *super().consume_value(ctx, opts))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Files where a file is wanted, else what the type knows."""
+        if any(word in (self.metavar or "") for word in ("FILE", "PATH", "BUNDLE")):
+            return _paths("file", incomplete)
+        return super().shell_complete(ctx, incomplete)
+
+
+class UnhonouredOption(GroupedOption):
+    """An option of other operations: refused when it is given, passed over when it is only set somewhere."""
+
+    def __init__(self, *arguments: Any, operation: Operation, **settings: Any) -> None:
+        super().__init__(*arguments, **settings, hidden=True)
+        self.operation = operation
+
+    @property
+    def is_passed_over(self) -> bool:
+        """Whether it does not matter that it is set for all commands: nothing but the option is lost."""
+        return self.operation is not Operation.APPLY or self.public_name not in SHAPING
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """The default. Raises Misuse for what is given, or what must not be passed over."""
+        if not ctx.resilient_parsing:
+            self._refuse(ctx, opts)
+        return self.get_default(ctx), ParameterSource.DEFAULT
+
+    def _refuse(self, ctx: click.Context, opts: Mapping[str, Any]) -> None:
+        shown = self._given(ctx, opts)
+        if shown is not None:
+            raise Misuse(
+                why_not(self.operation, self.public_name, shown), who_does(self.operation, self.public_name)
+            )
+
+    def _given(self, ctx: click.Context, opts: Mapping[str, Any]) -> str | None:
+        """How it was given, if it was to be heeded."""
+        if self.name in opts:
+            off = self.secondary_opts and opts[self.name] is False
+            return max(self.secondary_opts if off else self.opts, key=len)
+        if self.is_passed_over:
+            return None
+        value, source = super().consume_value(ctx, opts)
+        if self.process_value(ctx, value) == self.standard():
+            return None
+        return self.variable if source is ParameterSource.ENVIRONMENT else place_of(ctx, self.name)
+
+
+class NamedArgument(click.Argument):
+    """An argument that is never an empty text; a directory where it is a package, else a file."""
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """An empty text is refused, as for an option."""
+        value, source = super().consume_value(ctx, opts)
+        for text in value if isinstance(value, tuple | list) else (value,):
+            _not_empty(f"`{self.human_readable_name}`", text, source)
+        return value, source
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Paths, as the shell itself finds them."""
+        wanted = self.make_metavar(ctx)
+        kind = "file" if "BUNDLE" in wanted else "dir" if "PACKAGE" in wanted else None
+        return _paths(kind, incomplete) if kind else super().shell_complete(ctx, incomplete)
+
+
+class Words(NamedArgument):
+    """Several arguments as one; the variable in the environment stands for the first of them, not for all."""
+
+    def value_from_envvar(self, ctx: click.Context) -> None:
+        """Nothing: who tells the words apart asks for the variable."""
+
+
+def place_of(context: click.Context, key: str) -> str:
+    """Where the user's `config.toml` sets an option, as `FILE:LINE`."""
+    return str(context.meta[SETTINGS].place(key))
+
+
+def _paths(kind: str, incomplete: str) -> list[Any]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type=kind)]
+
+
+def _not_empty(name: str, value: Any, source: ParameterSource) -> tuple[Any, ParameterSource]:
+    if value == "" and source is ParameterSource.COMMANDLINE:
+        raise Misuse(f"{name} is empty", "leave it out, or check the variable that it was to come from")
+    return value, source
