@@ -178,8 +178,8 @@ class EngineExit(HereyaError):
 
     failure_class = FailureClass.ENGINE_ERROR
 
-    def __init__(self, sentence: str, *, exit_code: int) -> None:
-        super().__init__(sentence)
+    def __init__(self, sentence: str, *hints: str, exit_code: int) -> None:
+        super().__init__(sentence, *hints)
         self.exit_code = exit_code
 
 

@@ -140,4 +140,8 @@ def _fail(performance: Performance, arguments: Sequence[str], code: int) -> None
     name = " ".join((performance.context.binary.engine.executable, *words(arguments)[:1]))
     if request is not None:
         raise Cancelled(str(interrupt.error()), exit_code=code)
-    raise EngineExit(f"`{name}` has ended with exit code {code}", exit_code=code)
+    raise EngineExit(
+        f"`{name}` has ended with exit code {code}",
+        "it has said why where its output went; nothing of that is kept here",
+        exit_code=code,
+    )

@@ -4,11 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hereya_tf import errors
-from hereya_tf.errors import Cancelled, FailureClass, HereyaError, ShellCommandError
+from hereya_tf.errors import Cancelled, EngineExit, FailureClass, HereyaError, ShellCommandError
 
 # The contract's table.
 EXIT_CODES = {
@@ -48,9 +49,12 @@ def error_classes() -> list[type[HereyaError]]:
 
 @pytest.mark.parametrize("kind", error_classes(), ids=lambda kind: kind.__name__)
 def test_an_error_owns_its_sentence_its_class_and_its_hints(kind: type[HereyaError]) -> None:
-    more = {"command": "terraform", "exit_code": 1} if kind is ShellCommandError else {}
+    more: dict[type[HereyaError], dict[str, Any]] = {
+        ShellCommandError: {"command": "terraform", "exit_code": 1},
+        EngineExit: {"exit_code": 9},
+    }
 
-    error = kind("it `failed`", "one", "two", **more)
+    error = kind("it `failed`", "one", "two", **more.get(kind, {}))
 
     assert (str(error), error.hints, error.failure_class) == (
         "it `failed`",
