@@ -227,5 +227,5 @@ def own_fault(cause: Exception, *, place: str | None = None) -> HereyaError:
     where = f" at {place}" if place is not None else ""
     return HereyaError(
         f"hereya-tf itself failed{where}: {type(cause).__name__}: {cause}",
-        "set HEREYA_TF_DEBUG=1 for the traceback, and report it",
+        "set `HEREYA_TF_DEBUG=1` for the traceback, and report it",
     )

@@ -22,7 +22,7 @@ def learn_secrets(
     planned: values.Values,
     environment: Mapping[str, str],
 ) -> None:
-    """Everything that is known to be a secret before the engine says a word."""
+    """Tell the redactor all of it: inputs, variable files, credentials around us, `--redact`. Raises BadInput."""
     secrets: list[object] = [*planned.secrets, *credential_values(environment)]
     for name, variable in package.variables.items():
         if variable.sensitive and (text := environment.get(f"TF_VAR_{name}")) is not None:

@@ -1,32 +1,23 @@
 """Everything that is decided before a lock is taken: package, values, workspace, engine, what to redact (I/O)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hereya_tf.engine import Binary, EngineName, commands, quirks
 from hereya_tf.engine.choose import choose, expected_engine
-from hereya_tf.engine.commands import Step
 from hereya_tf.engine.evidence import check_mismatch, evidence
-from hereya_tf.engine_files import write_backend_files, write_variable_files
 from hereya_tf.errors import BadConfig, BadInput, EngineUnavailable, EngineUnsupported
-from hereya_tf.events import Operation, Question
+from hereya_tf.events import Operation
 from hereya_tf.inputs import values
 from hereya_tf.inputs.hereyarc import Hereyarc, plan_defaults, read_hereyarc
 from hereya_tf.inputs.project_file import FILE, ProjectFile, read_project_file
 from hereya_tf.known_secrets import learn_secrets, vain_wishes
-from hereya_tf.operations.assignment import Assignment
 from hereya_tf.package import Package, check_generated_backend, read_package
 from hereya_tf.redaction import Redactor
 from hereya_tf.run_request import RunRequest
-from hereya_tf.runs.directory import RunDirectory
-from hereya_tf.workspace import (
-    BackendKind,
-    Workspace,
-    local_workspaces,
-    unknown_workspace,
-)
+from hereya_tf.workspace import BackendKind, Workspace
 
 if TYPE_CHECKING:
     from hereya_tf.bundle.file import Bundle
@@ -35,8 +26,6 @@ if TYPE_CHECKING:
 
 # A saved plan holds its values, and what only reads asks for none.
 _NEEDS_VALUES = (Operation.PROVISION, Operation.DESTROY, Operation.PLAN, Operation.DRIFT)
-# Those that may have operations done elsewhere (execution mode `remote`), told as text and not as messages.
-REMOTE_BACKENDS = ("cloud", "remote")
 _GO_OVER = "to go over to Terraform on purpose: `--engine terraform`"
 
 
@@ -73,7 +62,7 @@ class Prepared(NamedTuple):
     def may_run_remotely(self) -> bool:
         """Whether the package's own backend may have its operations done elsewhere."""
         backend = self.package.backend
-        return self.workspace.backend is None and backend is not None and backend.type in REMOTE_BACKENDS
+        return self.workspace.backend is None and backend is not None and backend.is_remote
 
     def check_engine(self) -> None:
         """Refuse an engine that did not write the state or the lock file. Raises EngineMismatch (T15).
@@ -227,75 +216,6 @@ def _choose(
             _GO_OVER,
         )
     return binary
-
-
-def prepare_assignment(
-    request: RunRequest,
-    prepared: Prepared,
-    directory: RunDirectory,
-    cache: Path,
-    ask: Callable[[Question], bool] | None,
-) -> Assignment:
-    """Write the private files that the engine reads, and say what is to be done. Raises NoRoom."""
-    variable_files, variable_contents = write_variable_files(prepared.values, directory)
-    ephemeral = frozenset(name for name, variable in prepared.package.variables.items() if variable.ephemeral)
-    is_apply = request.operation is Operation.APPLY
-    backend_files, backend_contents = write_backend_files(request.backend_config, directory)
-    return Assignment(
-        operation=request.operation,
-        workspace=prepared.workspace,
-        doubtful_workspace=_doubtful_workspace(request, prepared),
-        create_workspace=request.create_workspace,
-        options=request.engine_options,
-        init_options=request.init_options,
-        plan_options=request.plan_options,
-        backend_files=backend_files,
-        backend_contents=backend_contents,
-        backend_settings=_backend_settings(request),
-        variable_files=variable_files,
-        variable_contents=variable_contents,
-        # A saved plan holds all other values.
-        ephemeral_files=write_variable_files(values.only(prepared.values, ephemeral), directory)[0]
-        if is_apply
-        else (),
-        reinit=request.reinit,
-        cache=cache,
-        ask=ask,
-        wants_difference=request.wants_difference,
-        wants_plan_document=request.wants_plan_document,
-        identify=prepared.identify,
-        bundle=prepared.bundle,
-        bundle_to_write=None if is_apply else request.bundle,
-        arguments=request.arguments,
-    )
-
-
-def _backend_settings(request: RunRequest) -> Mapping[str, str] | None:
-    if request.operation is not Operation.OUTPUT:
-        return None
-    from hereya_tf.scratch_backend import plain_settings
-
-    return plain_settings(request.backend_config, request.engine_options.extra.get(Step.INIT, ()))
-
-
-def _doubtful_workspace(request: RunRequest, prepared: Prepared) -> str | None:
-    """The workspace that has to be looked for, as init, plan and apply would create it without a word.
-
-    Raises WorkspaceUnknown where a look into the package is enough. Terraform Cloud refuses one that does
-    not exist by itself, and may learn from TF_WORKSPACE alone which one it is.
-    """
-    package = prepared.package
-    name = prepared.environment.get("TF_WORKSPACE")
-    backend = package.backend.type if package.backend is not None else None
-    generated = prepared.workspace.backend is not None
-    if not name or name == "default" or generated or request.create_workspace or backend in REMOTE_BACKENDS:
-        return None
-    if backend is not None or package.broken:
-        return name
-    names = local_workspaces(package.directory)
-    if name not in names:
-        raise unknown_workspace(name, names)
-    return None
 
 
 def _evidence(package: Package, workspace: Workspace) -> Mapping[EngineName, str]:

@@ -8,19 +8,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hereya_tf import __version__, events, locks
+from hereya_tf.assigning import prepare_assignment
 from hereya_tf.ending import Ended, Facts, conclude
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import HereyaError, own_fault
 from hereya_tf.events import Operation, Question
 from hereya_tf.operations import LocksNeeded, Performance, perform
 from hereya_tf.places import Places
-from hereya_tf.preparation import Prepared, prepare, prepare_assignment
+from hereya_tf.preparation import Prepared, prepare
 from hereya_tf.redaction import Redactor
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs import history
 from hereya_tf.runs.adoption import adopt_left_over
 from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.runs.journal import Journal, Sink
+from hereya_tf.runs.unlocked import adopt_unlocked, marked
 from hereya_tf.steps import Context
 from hereya_tf.stream.outputs import Output
 from hereya_tf.supervision.interrupt import Interrupt, Reason
@@ -152,9 +154,11 @@ class Run:
         prepared = self._prepared
         assert prepared is not None
         self._interrupt.check()
+        adopt_unlocked(self._places.runs)
         if self._request.operation in _READ_ONLY:
             try:
-                self._perform(prepared, ())
+                with marked(self._places.runs, self.id):
+                    self._perform(prepared, ())
             except LocksNeeded:
                 self._directory.remove_private_files()
             else:
@@ -194,6 +198,7 @@ class Run:
         self._performance = Performance(context, assignment)
         try:
             perform(self._performance)
+            self._mask_named_outputs()
             if self._present is not None:
                 self._present(self._performance.outputs, self._redactor)
         finally:
@@ -255,6 +260,12 @@ class Run:
     def _fault(self, caught: Exception) -> HereyaError:
         return _located_fault(caught, debug=bool(self._environment.get("HEREYA_TF_DEBUG")))
 
+    def _mask_named_outputs(self) -> None:
+        if self._prepared is not None and self._performance is not None:
+            outputs = self._performance.outputs
+            for name in self._prepared.masked_outputs.intersection(outputs):
+                self._redactor.add(outputs[name].value)
+
     def _warn(self, sentence: str) -> None:
         self._journal.emit(
             events.DiagnosticEvent("warning", None, sentence, "", None, None, None),
@@ -276,9 +287,7 @@ class Run:
             engine_seconds=self._timer.parts.get("engine"),
             total=time.monotonic() - self._timer.began,
         )
-        if prepared is not None and self._performance is not None:
-            for name in prepared.masked_outputs.intersection(self._performance.outputs):
-                self._redactor.add(self._performance.outputs[name].value)
+        self._mask_named_outputs()
         ended = conclude(facts, self._directory, self._redactor, reveal=self._request.show_sensitive)
         for name in ended.withheld:
             if not ended.result.outputs[name]["sensitive"]:

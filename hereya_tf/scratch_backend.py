@@ -30,17 +30,15 @@ def plain_settings(entries: Sequence[str], arguments: Sequence[str]) -> Mapping[
 
 
 def prepare_scratch(
-    directory: Path, backend: GeneratedBackend, settings: Mapping[str, str] | None, *, engine_version: str
+    directory: Path, backend: GeneratedBackend, settings: Mapping[str, str], *, engine_version: str
 ) -> None:
     """Make the empty, private `directory` one where `output` reads `backend`'s state. Raises NoRoom.
 
-    `settings` win over the backend's own, as in `-backend-config`. None leaves it at the configuration:
-    init has to be run there first, with what there is of `-backend-config`.
+    `settings` win over the backend's own, as in `-backend-config`.
     """
     try:
-        write_private(directory / "main.tf", override_text(backend, settings or {}))
-        if settings is not None:
-            _save_backend(directory / _DATA_DIRECTORY, backend, settings, engine_version)
+        write_private(directory / "main.tf", override_text(backend, settings))
+        _save_backend(directory / _DATA_DIRECTORY, backend, settings, engine_version)
     except OSError as error:
         raise NoRoom(
             f"the state's backend cannot be noted in `{directory}`: {error.strerror}",

@@ -12,9 +12,6 @@ from typing import Any, NamedTuple
 
 from hereya_tf.redaction.credential_shapes import looks_like_credential_name
 
-REMOTE_WORKSPACES = ("cloud", "remote")
-"""The backends whose block says which workspaces there are, and which one is meant."""
-
 
 class _Places(NamedTuple):
     """The settings that say where, and the variables; of alternatives, the first that is set counts."""

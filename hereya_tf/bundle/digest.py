@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hereya_tf import exact
-from hereya_tf.bundle.backend_identity import REMOTE_WORKSPACES, place_settings, place_variables
+from hereya_tf.bundle.backend_identity import place_settings, place_variables
 from hereya_tf.bundle.manifest import Identity, StatePlace, VariableDigests, digest
 from hereya_tf.engine import Binary, EngineName
 from hereya_tf.engine.evidence import LOCK_FILE
@@ -129,7 +129,7 @@ def state_place(
     else:
         backend = package.backend.type if package.backend is not None else "local"
         name = workspace.name
-        if backend in REMOTE_WORKSPACES:
+        if package.backend is not None and package.backend.is_remote:
             # Init notes the name that its block maps to; before the first one nothing but this is known.
             name = environment.get("TF_WORKSPACE", "")
         place = StatePlace(name, backend)

@@ -71,7 +71,7 @@ def _refuse_migration(options: Mapping[str, Any]) -> None:
         return
     if not options["yes"]:
         raise Misuse(
-            "`--migrate-state` copies the state to another place, and needs --yes",
+            "`--migrate-state` copies the state to another place, and needs `--yes`",
             "add `--yes` when this run may do so",
         )
     for key, shown in (("state", "--state"), ("state_bucket", "--state-bucket")):

@@ -6,7 +6,7 @@ from typing import Any
 
 from hereya_tf import events
 from hereya_tf.cli.files import CallersFile
-from hereya_tf.cli.front import sinks, talk
+from hereya_tf.cli.front import choose_talk, sinks
 from hereya_tf.cli.places import find_places
 from hereya_tf.cli.results import OutputPresenter, print_results
 from hereya_tf.ending import Ended
@@ -25,10 +25,10 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
     """Run `request` to its end and tell it as `options` ask; returns the exit code."""
     interrupt = Interrupt(timeout=options["timeout"], idle_timeout=options["idle_timeout"])
     stdout, stderr = Outlet(1), Outlet(2)
-    told = talk(request.operation, options, stderr)
+    talk = choose_talk(request.operation, options, stderr)
 
     def warn(sentence: str) -> None:
-        told.say(f"warning: {sentence}")
+        talk.say(f"warning: {sentence}")
 
     with signals_ask(interrupt):
         log = CallersFile(options["events_file"], warn) if options["events_file"] else None
@@ -46,8 +46,8 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             environment=environment,
             places=find_places(environment),
             interrupt=interrupt,
-            sinks=sinks(options, stdout, told, log),
-            ask=told.ask,
+            sinks=sinks(options, stdout, talk, log),
+            ask=talk.ask,
             present=presenter.present if presenter is not None else None,
         )
         ended = run.execute()

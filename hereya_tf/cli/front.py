@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from hereya_tf.cli.files import CallersFile
-from hereya_tf.events import Operation
+from hereya_tf.events import Operation, Question
 from hereya_tf.runs.journal import Sink
 from hereya_tf.ui.outlet import Outlet
 
@@ -20,20 +20,24 @@ _RESERVED = {
 }
 
 
+# Asks a person; the second part is a wait that ends early when the run is to end.
+Ask = Callable[[Question, Callable[..., None]], bool]
+
+
 class Talk(NamedTuple):
     """What a person is told on stderr: the run's events, sentences of ours, and a question."""
 
     sink: Sink
     say: Callable[[str], None]
-    ask: Callable[..., bool]
+    ask: Ask
 
 
-def talk(operation: Operation, options: Mapping[str, Any], stderr: Outlet) -> Talk:
+def choose_talk(operation: Operation, options: Mapping[str, Any], stderr: Outlet) -> Talk:
     """How a run talks to people, by what it does, its options, and by what stderr is."""
     color = wants_color(options["color"])
     if operation in _RESERVED and not (options["quiet"] or options["verbose"]):
         return _reserved_talk(_RESERVED[operation], stderr, color=color)
-    if is_live(options):
+    if _is_live(options):
         return _live_talk(stderr, color=color)
 
     def say(sentence: str) -> None:
@@ -53,7 +57,7 @@ def sinks(options: Mapping[str, Any], stdout: Outlet, talk: Talk, log: CallersFi
     return chosen
 
 
-def is_live(options: Mapping[str, Any]) -> bool:
+def _is_live(options: Mapping[str, Any]) -> bool:
     """Whether a person sits there who wants to see what is going on."""
     if options["json_output"] or options["quiet"] or options["verbose"] or options["no_progress"]:
         return False
@@ -78,10 +82,10 @@ def _live_talk(stderr: Outlet, *, color: bool) -> Talk:
     view = LiveView(stderr, color=color, unicode=_has_symbols(os.environ), size=lambda: size_of(_STDERR))
     ask_person = _question(stderr, color=color)
 
-    def ask(*arguments: Any) -> bool:
+    def ask(question: Question, pause: Callable[..., None]) -> bool:
         view.pause()
         try:
-            return ask_person(*arguments)
+            return ask_person(question, pause)
         finally:
             view.resume()
 
@@ -127,8 +131,8 @@ def _plain_sink(options: Mapping[str, Any], stderr: Outlet, *, color: bool) -> S
     return Sink(write, stderr.flush)
 
 
-def _question(stderr: Outlet, *, color: bool) -> Callable[..., bool]:
-    def ask(question: Any, pause: Callable[..., None]) -> bool:
+def _question(stderr: Outlet, *, color: bool) -> Ask:
+    def ask(question: Question, pause: Callable[..., None]) -> bool:
         from hereya_tf.ui.live import size_of
         from hereya_tf.ui.question import ask as ask_person
 

@@ -214,14 +214,14 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
     refuse_misuse(operation, options)
     if operation in _ASKS and refusal is None and not options["yes"] and not _stdin_is_terminal(options):
         raise Misuse(
-            f"without a terminal to ask on, `{operation}` needs --yes",
+            f"without a terminal to ask on, `{operation}` needs `--yes`",
             "add `--yes` when this run may change infrastructure",
         )
     options["engine_arg"] = _engine_arguments(context, operation, options["engine_arg"])
     for file in options["report_file"]:
         if Path(file).suffix not in (".txt", ".json"):
             raise Misuse(
-                f"`--report-file {file}` has none of the endings .txt and .json",
+                f"`--report-file {file}` has none of the endings `.txt` and `.json`",
                 "the ending says what the report is to be",
             )
     options["engine_source"] = _source(context, "engine")

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from hereya_tf import events
 from hereya_tf.cli.front import wants_color
 from hereya_tf.ending import Ended, PlanView
+from hereya_tf.errors import BadInput
 from hereya_tf.events import Operation
 from hereya_tf.redaction import Redactor
 from hereya_tf.stream.outputs import Output
 from hereya_tf.ui.outlet import Outlet
 
 if TYPE_CHECKING:
-    from hereya_tf.output_formats import OutputFormat, Rendered, Row
+    from hereya_tf.outputs.formats import OutputFormat, Rendered, Row
 
 _STDOUT = 1
 _MASKING_PATIENCE_SECONDS = 10.0
@@ -55,8 +56,8 @@ class OutputPresenter:
 
     def present(self, outputs: Mapping[str, Output], redactor: Redactor) -> None:
         """Render them; for GitHub, into its file. Raises BadInput for what the form cannot hold."""
-        from hereya_tf.cli.github_output import append_github_output, github_output_file
-        from hereya_tf.output_formats import OutputFormat, render
+        from hereya_tf.outputs.formats import OutputFormat, render
+        from hereya_tf.outputs.github_file import append_github_output, github_output_file
 
         chosen = _output_format(self._options, outputs)
         path = github_output_file(self._environment) if chosen is OutputFormat.GITHUB else None
@@ -71,10 +72,19 @@ class OutputPresenter:
         )
         if path is not None and self._rendered.github is not None:
             # The runner has to know what to mask before it can come to know the values.
-            self._stdout.write(self._rendered.stdout)
-            self._stdout.drain(patience=_MASKING_PATIENCE_SECONDS, give_up=lambda: False)
+            self._write_masks(self._rendered.stdout)
             append_github_output(path, self._rendered.github)
             self._rendered = self._rendered._replace(stdout="")
+
+    def _write_masks(self, masks: str) -> None:
+        """Raises BadInput when nobody takes them: every later log would show what they are to mask."""
+        self._stdout.write(masks)
+        taken = self._stdout.drain(patience=_MASKING_PATIENCE_SECONDS, give_up=lambda: False)
+        if masks and (_goes_nowhere(_STDOUT) or not taken):
+            raise BadInput(
+                "stdout is closed, full or not read, so the runner cannot learn what to mask",
+                "let the runner have stdout; elsewhere, choose another format",
+            )
 
     def print(self, stderr: Outlet) -> None:
         """Write what was rendered; what is left out is said."""
@@ -86,9 +96,15 @@ class OutputPresenter:
             _tell_withheld(self._rendered.withheld, self._options, stderr)
 
 
+def _goes_nowhere(descriptor: int) -> bool:
+    """Whether it is the null device, which a closed one has become as well."""
+    status, null = os.fstat(descriptor), os.stat(os.devnull)  # noqa: PTH116 - compared with a descriptor
+    return os.path.samestat(status, null)
+
+
 def _output_format(options: Mapping[str, Any], outputs: Mapping[str, Output]) -> "OutputFormat":
     """What was asked for; else a value as it is when one is named, a table for people, lines for a shell."""
-    from hereya_tf.output_formats import OutputFormat
+    from hereya_tf.outputs.formats import OutputFormat
 
     if options["output_format"]:
         return OutputFormat(options["output_format"])
@@ -101,7 +117,7 @@ def _output_format(options: Mapping[str, Any], outputs: Mapping[str, Output]) ->
 def _print_outputs(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr: Outlet) -> None:
     env = ended.revealed.env if options["show_sensitive"] else ended.result.env
     if os.isatty(_STDOUT):
-        from hereya_tf.output_formats import result_rows
+        from hereya_tf.outputs.formats import result_rows
 
         stdout.write(_table(result_rows(env, ended.result.outputs, ended.withheld)))
     else:
@@ -128,8 +144,8 @@ def _plan(plan: PlanView, operation: Operation, *, color: bool) -> list[str]:
 
 def _print_failure(result: events.Result, stderr: Outlet, *, color: bool) -> None:
     from hereya_tf.report import captured_text, failure_lines
-    from hereya_tf.ui.plain import visible
     from hereya_tf.ui.styled import Piece, Style, encoded, line_of
+    from hereya_tf.ui.words import visible
 
     labels = {"error": Style.BOLD_RED, "state": Style.BOLD_YELLOW, "hint": Style.CYAN}
 

@@ -37,6 +37,8 @@ class Step(StrEnum):
     TF = "tf"
 
 
+# Their stdout is one document and no messages: it may hold every value there is, and is nobody's to see.
+DOCUMENT_STEPS = (Step.OUTPUT, Step.WORKSPACE, Step.SHOW, Step.VALIDATE)
 # The steps that `--engine-arg` can add to.
 TAKES_ARGUMENTS = (Step.INIT, Step.PLAN, Step.APPLY, Step.DESTROY)
 

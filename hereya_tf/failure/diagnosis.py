@@ -266,8 +266,10 @@ def _lock_sentence(diagnostic: Diagnostic) -> str:
 def _beginning(text: str) -> str:
     """The first paragraph on one line; of an announced list its first item, too."""
     first, *others = text.strip().split("\n\n", 2)
-    if others and first.endswith(":"):
-        first += " " + others[0].removeprefix("- ").partition("\n")[0]
+    if first.endswith(":"):
+        announced = others[0].removeprefix("- ").partition("\n")[0] if others else ""
+        # Of what is announced and does not follow (`Output:` of a silent command) nothing is said.
+        first = f"{first} {announced}" if announced else first.rpartition(". ")[0] or first
     return _short(" ".join(first.split()).rstrip(".:"))
 
 

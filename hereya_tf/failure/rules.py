@@ -98,6 +98,9 @@ RULES = (
         ),
         needs_init=True,
     ),
+    # The words of `validate`, all in the summary.
+    Rule(Class.PROVIDER_CHECKSUM, ("missing or corrupted provider plugins",), _CHECKSUMS, needs_init=True),
+    Rule(Class.PROVIDER_UNAVAILABLE, ("missing or corrupted provider plugins",), needs_init=True),
     Rule(
         Class.PROVIDER_CHECKSUM,
         ("Failed to install provider", "Failed to resolve provider packages"),
@@ -204,6 +207,9 @@ RULES = (
         ),
     ),
     Rule(Class.BAD_INPUT, ("Failed to parse command-line flags", "Too many command line arguments")),
+    # The same of a single provider: its address is how the summary begins.
+    Rule(Class.PROVIDER_CHECKSUM, ("",), ("does not match any of the checksums recorded in",), True),
+    Rule(Class.PROVIDER_UNAVAILABLE, ("",), (": there is no package for ",), needs_init=True),
 )
 
 # How errors begin that come from reading the state, whatever the backend; compared in lower case.

@@ -16,7 +16,6 @@ _FILES = ("hereyarc.yaml", "hereyarc.yml")
 _LARGEST_FILE = 1 << 20  # bytes
 _OPENTOFU = ("opentofu", "opentf", "tofu")
 _EITHER = "terraform"
-_REMOTE_BACKENDS = ("cloud", "remote")
 
 
 class Rule(NamedTuple):
@@ -116,7 +115,7 @@ def _refuse_lacking(
     hereyarc: Hereyarc, package: Package, found: frozenset[str], inputs: Sequence[Given | VariableFile]
 ) -> None:
     backend = package.backend
-    if package.broken or (backend is not None and backend.type in _REMOTE_BACKENDS):
+    if package.broken or (backend is not None and backend.is_remote):
         return  # a default may stand where the parser failed, a value in the remote workspace
     lacking = {
         name

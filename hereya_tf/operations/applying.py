@@ -1,7 +1,12 @@
 """`apply`: exactly the plan of a bundle, where it belongs."""
 
+import os
+from collections.abc import Collection
+from pathlib import Path
+
 from hereya_tf.bundle import check, digest
 from hereya_tf.bundle.file import Bundle
+from hereya_tf.bundle.manifest import Manifest
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import Step
 from hereya_tf.engine.evidence import LOCK_FILE
@@ -10,6 +15,7 @@ from hereya_tf.operations.changing import take_outputs
 from hereya_tf.operations.initialising import act_initialised
 from hereya_tf.operations.performance import Performance
 from hereya_tf.reading import reason
+from hereya_tf.stream.outputs import read_document
 
 
 def apply(performance: Performance) -> None:
@@ -29,21 +35,48 @@ def _apply(performance: Performance, bundle: Bundle) -> None:
         bundle.manifest, digest.backend_settings(context.package, data_directory, bundle.manifest.salt)
     )
     performance.check_workspace()
-    plan = bundle.extract_plan(context.directory.private_file("plan.bin", ""))
+    plan = bundle.extract_plan(context.directory.private_file("plan.bin", "", grows=True))
+    if _may_hold_secrets(bundle.manifest, assignment.sensitive_variables):
+        _learn_secrets(performance, plan)
     arguments = commands.apply_plan_arguments(
         assignment.options, Step.APPLY, plan=plan, variable_files=assignment.ephemeral_files
     )
     take_outputs(performance, performance.run(Step.APPLY, arguments))
 
 
+def _may_hold_secrets(manifest: Manifest, sensitive: Collection[str]) -> bool:
+    """Whether the plan was made with values of sensitive variables that nobody has to give again."""
+    given = manifest.identity.variables
+    named = {*given.named, *given.defaults}
+    return any(name in named or given.files or given.automatic for name in sensitive)
+
+
+def _learn_secrets(performance: Performance, plan: Path) -> None:
+    """What the engine says of an apply must not show them, nor may the log of a run that is killed."""
+    context = performance.context
+    if context.may_run_remotely:
+        return  # the values are there, and the plan has none
+    shown = performance.run(Step.SHOW, commands.show_arguments(plan, json=True), streams=False)
+    variables = read_document(shown.document).get("variables", {})
+    for name in performance.assignment.sensitive_variables.intersection(variables):
+        context.journal.redactor.add(variables[name].get("value"))
+    context.directory.keep_secrets(context.journal.redactor.secrets())
+
+
 def _put_lock_file(performance: Performance, content: bytes) -> None:
     """A clone without one gets the plan's: init may then not choose other providers."""
     path = performance.context.package / LOCK_FILE
-    try:
-        with path.open("xb") as file:
-            file.write(content)
-    except FileExistsError:
+    if os.path.lexists(path):
         return
+    # In one step: half a lock file would be refused by every later apply.
+    temporary = path.with_name(f"{LOCK_FILE}.{performance.context.journal.run}")
+    try:
+        try:
+            with temporary.open("xb") as file:
+                file.write(content)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise BadPackage(
             f"`{path}` cannot be written: {reason(error)}",

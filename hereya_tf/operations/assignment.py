@@ -43,3 +43,4 @@ class Assignment(NamedTuple):
     bundle_to_write: Path | None
     # The engine's, of `tf`.
     arguments: tuple[str, ...] = ()
+    sensitive_variables: frozenset[str] = frozenset()

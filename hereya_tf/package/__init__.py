@@ -15,6 +15,7 @@ GENERATED_OVERRIDE = "zz_hereya_tf_override.tf"
 """The backend override file of a run; whatever starts with its name is ours and never the package's."""
 
 _COLLECTIONS = frozenset({"list", "map", "object", "set", "tuple", "any"})
+_REMOTE_BACKENDS = ("cloud", "remote")
 _LEADING_WORD = re.compile(r"\w+")
 
 
@@ -50,6 +51,11 @@ class Backend(NamedTuple):
     type: str
     file: str
     line: int
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it says itself which workspace is meant, and may have plan and apply done there, told as text."""
+        return self.type in _REMOTE_BACKENDS
 
 
 class Package(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from hereya_tf import events
 from hereya_tf.engine import EngineName
-from hereya_tf.engine.commands import Step
+from hereya_tf.engine.commands import DOCUMENT_STEPS, Step
 from hereya_tf.errors import FailureClass
 from hereya_tf.failure.diagnosis import diagnose
 from hereya_tf.failure.hints import hints_of
@@ -144,7 +144,7 @@ def _replay(
 ) -> events.Result:
     """Pass on what the open step's engine said, to the log and into the result."""
     step, engine = open_step.step, _executable(record.engine)
-    transcript = Transcript(journal, step, engine, streams=step not in (Step.OUTPUT, Step.WORKSPACE))
+    transcript = Transcript(journal, step, engine, streams=step not in DOCUMENT_STEPS)
     name = f"{step}.{open_step.attempt}"
     _take_in(directory / f"{name}.stdout", transcript.stdout)
     stderr = _take_in(directory / f"{name}.stderr", transcript.stderr)

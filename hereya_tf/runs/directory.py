@@ -43,7 +43,7 @@ class Capture(NamedTuple):
 
     def is_cut_off(self) -> bool:
         """Whether the disk has no room left for what the engine says."""
-        return any(free_bytes(path.parent) < _BLOCK_BYTES for path in self.paths)
+        return any(is_full(path) for path in self.paths)
 
     def discard(self) -> None:
         """Close both, and remove what has a name."""
@@ -109,8 +109,7 @@ class RunDirectory:
         if self.usable:
             paths = (self.path / f"{step}.{attempt}.stdout", self.path / f"{step}.{attempt}.stderr")
             try:
-                if free_bytes(self.path) < LEAST_FREE_BYTES:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                _check_room(self.path)
                 with contextlib.ExitStack() as opened:
                     files = [opened.enter_context(open_private(path)) for path in paths]
                     opened.pop_all()
@@ -119,10 +118,15 @@ class RunDirectory:
                 self._say(error)
         return Capture(nameless_file(), nameless_file(), ())
 
-    def private_file(self, name: str, text: str) -> Path:
-        """A 0600 file for the engine to read. Raises NoRoom when there is no place for it at all."""
+    def private_file(self, name: str, text: str, *, grows: bool = False) -> Path:
+        """A 0600 file for the engine to read, or to write when it `grows`.
+
+        Raises NoRoom when there is no place for it at all.
+        """
         if self.usable:
             try:
+                if grows:
+                    _check_room(self.path)
                 return write_private(self.path / name, text)
             except OSError as error:
                 self._say(error)
@@ -210,6 +214,11 @@ class RunDirectory:
             )
 
 
+def is_full(file: Path) -> bool:
+    """Whether the disk of a file that somebody has written has no room left: its end may be missing."""
+    return free_bytes(file.parent) < _BLOCK_BYTES
+
+
 def remove_all_but_kept(directory: Path) -> None:
     """Remove raw output, values and secrets; the record, the log and what the user may need stay."""
     entries: tuple[Path, ...] = ()
@@ -225,3 +234,9 @@ def remove_all_but_kept(directory: Path) -> None:
             continue
         with contextlib.suppress(OSError):
             entry.unlink()
+
+
+def _check_room(directory: Path) -> None:
+    """Raises OSError."""
+    if free_bytes(directory) < LEAST_FREE_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -4,16 +4,15 @@ import heapq
 
 from hereya_tf.ui.cells import cell_width, cut_end
 from hereya_tf.ui.narrative import INDENT, NARROW_CELLS, TIME_CELLS, WORD_CELLS, marked
-from hereya_tf.ui.plain import DOING, flat, format_seconds
 from hereya_tf.ui.progress import HARMLESS, Flight, LockWait, Progress, Stop
 from hereya_tf.ui.styled import Line, Piece, Style, fitted, line_of, width_of, with_address
+from hereya_tf.ui.words import DOING, arrived_text, flat, format_seconds, queue_text
 
 _MOST_ROWS = 16
 # On a small screen more than half of it, for what a second Ctrl-C would cost must have room.
 _FEWEST_ROWS = 10
 _BAR_CELLS = 30
 _SHORTEST_BAR_CELLS = 10
-_MEGABYTE = 1_000_000
 _SYMBOLS = {
     "create": ("+", Style.GREEN),
     "update": ("~", Style.YELLOW),
@@ -37,7 +36,7 @@ def frame(progress: Progress, *, width: int, height: int, now: float) -> list[Li
     Never all of its rows, and never a line that fills one: a full row may wrap.
     """
     rows = min(_MOST_ROWS, max(height // 2, min(height - 1, _FEWEST_ROWS)))
-    if progress.over or rows < 1 or width < 2:
+    if progress.is_over or rows < 1 or width < 2:
         return []
     lines = [_header(progress, width - 1, now), *_details(progress, width - 1, now)]
     if rows >= 3:
@@ -79,8 +78,7 @@ def _details(progress: Progress, width: int, now: float) -> list[Line]:
         lines += _holder(progress.lock_wait, width, now)
     if progress.download is not None:
         arrived, total = progress.download.arrived, progress.download.total
-        of = "" if total is None else f" of {total / _MEGABYTE:.1f}"
-        text = f"{arrived / _MEGABYTE:.1f}{of} MB"
+        text = arrived_text(arrived, total)
         lines.append(line_of(INDENT, *_bar(arrived, total or 0, width - len(INDENT) - len(text)), text))
     if counts := _counts(progress, width):
         lines.append(counts)
@@ -116,8 +114,7 @@ def _warnings(progress: Progress, stop: Stop, now: float) -> list[str]:
 
 def _holder(wait: LockWait, width: int, now: float) -> list[Line]:
     """Who has the lock, since when, and how many come first."""
-    queue = "next in line" if wait.ahead == 0 else f"{wait.ahead} more ahead of this run"
-    holder, before = wait.holder, _indent(width)
+    holder, before, queue = wait.holder, _indent(width), queue_text(wait.ahead)
     if holder is None:
         return [line_of(before, f"held by somebody; {queue}")]
     held = "" if wait.held_seconds is None else f" for {_whole(wait.held_seconds + now - wait.told_at)}"

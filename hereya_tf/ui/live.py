@@ -14,15 +14,16 @@ from typing import Any
 from hereya_tf.ui.frame import frame
 from hereya_tf.ui.narrative import Moment, Narrative
 from hereya_tf.ui.outlet import Outlet
-from hereya_tf.ui.plain import visible
 from hereya_tf.ui.progress import Progress
 from hereya_tf.ui.question import name_of
 from hereya_tf.ui.styled import Line, encoded
+from hereya_tf.ui.words import visible
 
 FRAME_SECONDS = 0.1
 TICK_SECONDS = 1.0
 # An engine that has just been started is left to start; who is done by then needs no region.
 FIRST_FRAME_SECONDS = 0.15
+_WORTH_A_REGION = frozenset(("step_started", "lock_waiting", "engine_download"))
 # So many lines wait for a terminal that takes nothing; more are handed over without a region.
 _MOST_LINES = 1000
 
@@ -100,7 +101,7 @@ class LiveView:
         self._lines.append("")
 
     def _may_paint(self, now: float) -> bool:
-        if self._progress.over or self._is_paused:
+        if self._progress.is_over or self._is_paused:
             return False
         return self._may_paint_at is not None and now >= self._may_paint_at
 
@@ -137,9 +138,6 @@ class LiveView:
     def _encoded(self, line: Line) -> str:
         text = encoded(line, color=self._color)
         return text if self._unicode else text.translate(_ASCII)
-
-
-_WORTH_A_REGION = frozenset(("step_started", "lock_waiting", "engine_download"))
 
 
 def size_of(descriptor: int) -> tuple[int, int]:

@@ -4,25 +4,26 @@ Three columns: the seconds it took, a symbol and a word, then what it was about.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hereya_tf.ui.cells import cell_width, folded
-from hereya_tf.ui.plain import (
+from hereya_tf.ui.progress import Progress
+from hereya_tf.ui.repeats import Said
+from hereya_tf.ui.styled import Line, Piece, Style, line_of, width_of
+from hereya_tf.ui.words import (
     DONE,
+    Record,
     achieved_text,
+    asked_because,
     counts_text,
     diagnostic_text,
+    failed_text,
     flat,
     format_seconds,
     planned_text,
     short_error,
     visible,
 )
-from hereya_tf.ui.progress import Progress
-from hereya_tf.ui.repeats import Said
-from hereya_tf.ui.styled import Line, Piece, Style, line_of, width_of
-
-Record = Mapping[str, Any]
 
 TIME_CELLS = 7
 INDENT = " " * (TIME_CELLS + 2)
@@ -82,8 +83,7 @@ class Narrative:
             text = "not needed, nothing has changed"
             return _told(None, Piece("·", Style.DIM), step, text, moment.width, Style.DIM)
         if not record["ok"]:
-            code = record["exit_code"]
-            text = f"failed ({'ended by a signal' if code is None else f'exit code {code}'})"
+            text = f"failed ({failed_text(record['exit_code'])})"
             symbol = Piece("✗", Style.BOLD_RED)
             return _told(record["seconds"], symbol, step, text, moment.width, Style.RED)
         if step in _BACKSTAGE:
@@ -98,7 +98,7 @@ class Narrative:
         seconds = record["seconds"] if flight is None else moment.now - flight.since
         match record["status"]:
             case "completed" if action not in _UNTOLD:
-                word = flat(DONE.get(action, str(action)))
+                word = flat(DONE.get(action, action))
                 shown = Piece(f"  [id={flat(record['id'])}]" if record["id"] else "", Style.DIM)
                 head = _head(seconds, Piece("✓", Style.GREEN), word, _STYLES.get(action, Style.PLAIN))
                 return _about(head, address, shown, moment.width)
@@ -135,7 +135,7 @@ class Narrative:
             return _warning(
                 "the engine is told to end at once: what is in flight may not be in the state", moment.width
             )
-        return _warning(f"{_asked_because(record['reason'])}: the engine is asked to stop", moment.width)
+        return _warning(f"{asked_because(record['reason'])}: the engine is asked to stop", moment.width)
 
     def _result(self, record: Record, progress: Progress, moment: Moment) -> list[Line]:
         what = f"{record['operation']} of {flat(progress.package or record['package'])}"
@@ -186,15 +186,6 @@ def marked(symbol: Piece, text: str, style: Style, width: int, *, before: str | 
         parts = folded(other.lstrip(" "), width - len(indent) - len(inner))
         lines += [line_of(f"{indent}{inner}{part}") for part in parts]
     return lines
-
-
-def _asked_because(reason: str) -> str:
-    return {
-        "signal": "interrupted",
-        "timeout": "the time limit has passed",
-        "idle": "the engine has been silent for too long",
-        "request": "cancelled on request",
-    }.get(reason, reason)
 
 
 def _time(seconds: float | None) -> Piece:

@@ -3,35 +3,22 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import IntEnum
-from typing import Any
 
 from hereya_tf.ui.repeats import Said
-
-Record = Mapping[str, Any]
-
-DONE = {
-    "create": "created",
-    "update": "updated",
-    "delete": "destroyed",
-    "read": "read",
-    "refresh": "refreshed",
-}
-DOING = {
-    "create": "creating",
-    "update": "updating",
-    "delete": "destroying",
-    "read": "reading",
-    "refresh": "refreshing",
-}
-_MEGABYTE = 1_000_000
-# Control characters of the C0 and C1 sets, and the marks that turn the direction of text.
-_CONTROLS = {
-    **{code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))},
-    **{
-        code: f"\\u{code:04x}"
-        for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)
-    },
-}
+from hereya_tf.ui.words import (
+    DOING,
+    DONE,
+    Record,
+    achieved_text,
+    arrived_text,
+    asked_because,
+    diagnostic_text,
+    failed_text,
+    format_seconds,
+    queue_text,
+    short_error,
+    visible,
+)
 
 
 class Detail(IntEnum):
@@ -40,61 +27,6 @@ class Detail(IntEnum):
     QUIET = 0
     NORMAL = 1
     VERBOSE = 2
-
-
-def visible(text: str) -> str:
-    """Text that cannot steer a terminal: escape sequences show as `\\x1b`."""
-    return text.translate(_CONTROLS)
-
-
-def flat(text: str) -> str:
-    """Text that takes one line and steers nothing."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def format_seconds(seconds: float) -> str:
-    """`0.3s`, `12s`, `3m05s`, `1h02m`."""
-    if seconds < 9.95:
-        return f"{seconds:.1f}s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02d}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
-
-
-def counts_text(changes: Mapping[str, int]) -> str:
-    """`1 added, 0 changed, 2 destroyed (1 replaced)`, with what else there was; `no changes`."""
-    if not any(changes.values()):
-        return "no changes"
-    words = [("add", "added"), ("change", "changed"), ("destroy", "destroyed")]
-    shown = [f"{changes[name]} {word}" for name, word in words]
-    more = [("import", "imported"), ("forget", "forgotten")]
-    shown += [f"{changes[name]} {word}" for name, word in more if changes[name]]
-    # A replaced resource is counted as destroyed and as added as well.
-    return ", ".join(shown) + (f" ({changes['replace']} replaced)" if changes["replace"] else "")
-
-
-def achieved_text(record: Record) -> str:
-    """What a run that succeeded has come to, from its result; empty when that is all there is to say."""
-    match record["operation"]:
-        case "plan":
-            return planned_text(record["changes"])
-        case "drift":
-            return "there is drift" if record["drift"] else "no drift"
-        case "provision" | "destroy" | "apply":
-            return counts_text(record["changes"])
-    return ""
-
-
-def planned_text(changes: Mapping[str, int]) -> str:
-    """`1 to add, 0 to change, 2 to destroy (1 replaced)`, with what else there is; `no changes`."""
-    if not any(changes.values()):
-        return "no changes"
-    shown = [f"{changes[name]} to {name}" for name in ("add", "change", "destroy")]
-    shown += [f"{changes[name]} to {name}" for name in ("import", "forget") if changes[name]]
-    return ", ".join(shown) + (f" ({changes['replace']} replaced)" if changes["replace"] else "")
 
 
 class PlainLines:
@@ -154,8 +86,7 @@ class PlainLines:
         where = (
             "" if holder is None else f" (pid {holder['pid']} on {holder['host']}, since {holder['since']})"
         )
-        ahead = record["position"] - 1
-        queue = "next in line" if ahead == 0 else f"{ahead} more ahead of this run"
+        queue = queue_text(record["position"] - 1)
         return [f"waiting for the {record['lock']} lock: {who}{where} has it; {queue}"]
 
     def _lock_acquired(self, record: Record) -> list[str]:
@@ -167,8 +98,7 @@ class PlainLines:
     def _engine_download(self, record: Record) -> list[str]:
         if not self._progress:
             return []
-        total = "" if record["total"] is None else f" of {record['total'] / _MEGABYTE:.1f}"
-        arrived = f"{record['bytes'] / _MEGABYTE:.1f}{total} MB"
+        arrived = arrived_text(record["bytes"], record["total"])
         return [f"downloading {record['engine']} {record['version']}: {arrived}"]
 
     def _engine_ready(self, record: Record) -> list[str]:
@@ -185,8 +115,7 @@ class PlainLines:
         took = format_seconds(record["seconds"])
         if record["ok"]:
             return [f"done after {took}"]
-        code = record["exit_code"]
-        return [f"failed after {took} ({'ended by a signal' if code is None else f'exit code {code}'})"]
+        return [f"failed after {took} ({failed_text(record['exit_code'])})"]
 
     def _resource(self, record: Record) -> list[str]:
         action = record["action"]
@@ -206,6 +135,9 @@ class PlainLines:
         return []  # progress is the heartbeat's
 
     def _change(self, record: Record) -> list[str]:
+        if record["reason"] == "drift":
+            past = {"update": "changed", "delete": "deleted"}.get(record["action"], record["action"])
+            return [f"{record['address']}: {past} outside of the engine"]
         reason = f" ({record['reason'].replace('_', ' ')})" if record["reason"] else ""
         action = "destroy" if record["action"] == "delete" else record["action"]
         return [f"{record['address']}: to {action}{reason}"]
@@ -248,12 +180,7 @@ class PlainLines:
         if self._asked_to_end:
             return ["the engine was told to end at once; what was in flight may be lost"]
         self._asked_to_end = True
-        why = {
-            "signal": "interrupted",
-            "timeout": "the time limit has passed",
-            "idle": "the engine has been silent for too long",
-            "request": "cancelled on request",
-        }[record["reason"]]
+        why = asked_because(record["reason"])
         grace = format_seconds(record["grace_seconds"])
         again = "; a second Ctrl-C gives it up" if record["reason"] == "signal" else ""
         return [f"{why}: the engine gets up to {grace} for what is in flight{again}"]
@@ -264,27 +191,6 @@ class PlainLines:
             return [f"{record['status'].replace('_', ' ')} after {total}"]
         done = achieved_text(record)
         return [f"succeeded after {total}{': ' if done else ''}{done}"]
-
-
-def diagnostic_text(record: Record) -> str:
-    """A diagnostic with all it says, in several lines."""
-    text = f"{record['severity']}: {record['summary']}"
-    if place := record["range"]:
-        text += f"\n  on {place['filename']} line {place['start_line']}"
-        text += f", in {record['snippet']['context']}" if (record["snippet"] or {}).get("context") else ""
-    elif record["address"]:
-        text += f"\n  with {record['address']}"
-    if record["detail"]:
-        text += "\n" + "\n".join(f"  {line}" for line in record["detail"].split("\n"))
-    return text
-
-
-def short_error(record: Record) -> str:
-    """An error while the run goes on, in one line: its whole text stands at the end of the run."""
-    text = f"error: {' '.join(record['summary'].split())}"
-    if place := record["range"]:
-        return f"{text}, on {place['filename']} line {place['start_line']}"
-    return f"{text}, with {record['address']}" if record["address"] else text
 
 
 # What is not here (`engine_message`, a newer version's types) has no line.

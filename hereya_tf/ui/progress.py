@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-Record = Mapping[str, Any]
+from hereya_tf.ui.words import Record
 
 # Operations that change nothing: they are shown while they last, and counted apart.
 HARMLESS = frozenset(("read", "refresh", "open", "renew", "close"))
@@ -71,7 +71,7 @@ class Progress:
         self.download: Download | None = None
         self.stop: Stop | None = None
         self.note = ""
-        self.over = False
+        self.is_over = False
 
     @property
     def waiting(self) -> int:
@@ -121,7 +121,7 @@ class Progress:
             case "cancelling":
                 self._stop(record, now)
             case "result":
-                self.over = True
+                self.is_over = True
 
     def _begin(self, record: Record, now: float) -> None:
         self.operation = record["operation"]

@@ -1,4 +1,4 @@
-"""The question before infrastructure changes, on a terminal."""
+"""The question before infrastructure changes, on a terminal (I/O)."""
 
 import contextlib
 import os
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hereya_tf.events import Operation, Question
-from hereya_tf.ui.plain import visible
 from hereya_tf.ui.plan_table import difference_lines, plan_lines
 from hereya_tf.ui.styled import Piece, Style, encoded, line_of
+from hereya_tf.ui.words import visible
 
 _STDIN = 0
 _LONGEST_ANSWER_BYTES = 4096

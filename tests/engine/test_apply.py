@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import MakePackage
 from tests.engine.driving import Driver, failure, read_state, steps, succeeded
+from tests.engine.scenes import everything_in, state_directory
 from tests.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.real_engine
@@ -262,3 +263,33 @@ def test_it_asks_nothing_and_prints_the_outputs(hereya: Driver, package: Path) -
     applied = hereya.cli("apply", package, bundle, "--engine", hereya.wish)
 
     assert (applied.exit_code, applied.stdout) == (0, "size=1\n")
+
+
+@pytest.mark.behaviour("F7")
+@pytest.mark.parametrize("how", ["-p", "--var-file"])
+def test_a_secret_that_only_the_plan_holds_is_masked(
+    hereya: Driver, make_package: MakePackage, tmp_path: Path, how: str
+) -> None:
+    package = make_package(
+        {
+            "main.tf": """
+variable "password" {
+  type      = string
+  sensitive = true
+}
+resource "terraform_data" "told" {
+  provisioner "local-exec" { command = "echo refused ${nonsensitive(var.password)}; exit 1" }
+}
+"""
+        }
+    )
+    file = tmp_path / "secret.tfvars"
+    file.write_text('password = "swordfish-1234"\n')
+    bundle = make_bundle(hereya, package, *(how, file if how == "--var-file" else "password=swordfish-1234"))
+
+    applied = apply(hereya, package, bundle)
+
+    assert failure(applied)[:2] == (1, "provisioner-failed")
+    assert "refused [redacted]" in applied.stdout
+    assert "swordfish" not in applied.stdout + applied.stderr
+    assert "swordfish" not in everything_in(state_directory())

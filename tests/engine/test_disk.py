@@ -12,6 +12,8 @@ import pytest
 from tests.command_line import CommandLine, Result
 from tests.conftest import MakePackage
 from tests.engine import scenes
+from tests.engine.driving import Driver, failure, names, succeeded
+from tests.engine.provider import PROVIDERS
 from tests.fake_engine import FakeEngine
 
 Mount = Callable[..., Path]
@@ -242,3 +244,54 @@ def test_output_that_does_not_fit_on_the_disk_is_no_success(
     assert "apply.1.stdout" not in {entry.name for entry in run.iterdir()}
     fake_engine.plays({"apply": scenes.applied()})
     assert cli("provision", package, "--yes", "--engine", fake_engine.path, env=env).exit_code == 0
+
+
+@pytest.mark.real_engine
+def test_a_plan_is_made_and_applied_where_the_state_directory_has_no_room(
+    cli: CommandLine, real_engine: str, make_package: MakePackage, mount: Mount, tmp_path: Path
+) -> None:
+    disk = mount()
+    fill(disk)
+    package = make_package({"main.tf": 'resource "terraform_data" "x" {}\n'})
+    env = {"HEREYA_TF_STATE_DIR": str(disk)}
+    arguments = ("--engine", real_engine, "--json")
+
+    planned = cli("plan", package, "--out", tmp_path / "a.plan", *arguments, env=env)
+    applied = cli("apply", package, tmp_path / "a.plan", *arguments, env=env)
+
+    assert (planned.exit_code, applied.exit_code) == (0, 0)
+    assert applied.result["changes"]["add"] == 1
+
+
+def test_a_plan_that_may_be_cut_off_is_no_plan(
+    cli: CommandLine, fake_engine: FakeEngine, make_package: MakePackage, mount: Mount, tmp_path: Path
+) -> None:
+    disk = mount("9m")
+    package = make_package(scenes.NOTHING)
+    ballast = {"write_file": [str(disk / "ballast"), "x" * (9 << 20)]}
+    planned = {"message": {"type": "change_summary", "changes": {"operation": "plan"}}}
+    fake_engine.plays({"plan": [planned, ballast]})
+    bundle = tmp_path / "a.plan"
+    env = {"HEREYA_TF_STATE_DIR": str(disk)}
+
+    ended = cli("plan", package, "--out", bundle, "--json", "--engine", fake_engine.path, env=env)
+
+    assert (ended.exit_code, ended.result["failure"]["class"]) == (1, "disk-full")
+    assert not bundle.exists()
+
+
+@pytest.mark.real_engine
+def test_a_lock_file_is_put_there_whole_or_not_at_all(
+    hereya: Driver, make_package: MakePackage, providers: Path, mount: Mount, tmp_path: Path
+) -> None:
+    package = make_package({"main.tf": PROVIDERS})
+    disk = mount()
+    (disk / "main.tf").write_text(PROVIDERS)
+    fill(disk)
+    bundle = tmp_path / "a.plan"
+    succeeded(hereya.start("plan", package, "--out", bundle).finish())
+
+    refused = hereya.cli("apply", disk, bundle, "--json", "--engine", hereya.wish)
+
+    assert failure(refused)[:2] == (3, "bad-package")
+    assert names(disk) == ["ballast", "main.tf"]

@@ -11,7 +11,7 @@ import pytest
 
 from tests.command_line import Result
 from tests.conftest import MakePackage
-from tests.engine import lab_provider
+from tests.engine import provider
 from tests.engine.driving import Driver, failure, names, skipped, steps, succeeded, warnings
 from tests.engine.scenes import everything_in, state_directory
 
@@ -149,17 +149,16 @@ def test_a_data_directory_elsewhere_stays_there(
     assert ".terraform" not in names(package)
 
 
-@pytest.fixture
-def mirror(tmp_path: Path) -> Path:
-    """The only place that the engine takes providers from."""
-    mirror = lab_provider.make_mirror(tmp_path / "mirror")
-    Path(os.environ["TF_CLI_CONFIG_FILE"]).write_text(lab_provider.mirror_settings(mirror))
-    return mirror
+def with_a_provider(directory: Path) -> dict[str, str]:
+    """A package that has a provider to install."""
+    return {"main.tf": provider.PROVIDERS + provider.record("a", directory / "a.json")}
 
 
-@pytest.mark.usefixtures("mirror")
-def test_a_configuration_of_the_engines_own_is_followed(hereya: Driver, make_package: MakePackage) -> None:
-    package = make_package({"main.tf": lab_provider.PACKAGE})
+@pytest.mark.usefixtures("providers")
+def test_a_configuration_of_the_engines_own_is_followed(
+    hereya: Driver, make_package: MakePackage, tmp_path: Path
+) -> None:
+    package = make_package(with_a_provider(tmp_path))
     habit = Habit(hereya, package)
     lock_file = (package / ".terraform.lock.hcl").read_bytes()
     # As in a fresh clone: the provider comes out of the mirror again.
@@ -168,19 +167,19 @@ def test_a_configuration_of_the_engines_own_is_followed(hereya: Driver, make_pac
 
     habit.goes_on()
 
-    assert (package / ".terraform/providers" / lab_provider.INSTALLED).exists()
+    assert (package / ".terraform/providers" / provider.INSTALLED).exists()
     assert (package / ".terraform.lock.hcl").read_bytes() == lock_file
 
 
 def test_what_was_installed_by_hand_is_not_installed_again(
-    hereya: Driver, make_package: MakePackage, mirror: Path
+    hereya: Driver, make_package: MakePackage, providers: Path, tmp_path: Path
 ) -> None:
-    package = make_package({"main.tf": lab_provider.PACKAGE})
+    package = make_package(with_a_provider(tmp_path))
     habit = Habit(hereya, package)
     # The engine links to a mirror's directory; a copy is what comes from a registry.
-    installed = package / ".terraform/providers" / lab_provider.INSTALLED
+    installed = package / ".terraform/providers" / provider.INSTALLED
     installed.parent.unlink()
-    shutil.copytree(mirror / Path(lab_provider.INSTALLED).parent, installed.parent)
+    shutil.copytree(providers / Path(provider.INSTALLED).parent, installed.parent)
     files = [installed, package / ".terraform.lock.hcl"]
     before = [(file.stat().st_ino, file.stat().st_mtime_ns, file.read_bytes()) for file in files]
 
@@ -190,14 +189,14 @@ def test_what_was_installed_by_hand_is_not_installed_again(
     assert [(file.stat().st_ino, file.stat().st_mtime_ns, file.read_bytes()) for file in files] == before
 
 
-@pytest.mark.usefixtures("mirror")
+@pytest.mark.usefixtures("providers")
 @pytest.mark.parametrize("there", [True, False], ids=["there", "missing"])
 def test_a_plugin_cache_is_used_as_before(
     hereya: Driver, make_package: MakePackage, tmp_path: Path, there: bool
 ) -> None:
     cache = tmp_path / "plugin-cache"
     cache.mkdir()
-    package = make_package({"main.tf": lab_provider.PACKAGE})
+    package = make_package(with_a_provider(tmp_path))
     habit = Habit(hereya, package, env={"TF_PLUGIN_CACHE_DIR": str(cache)})
     shutil.rmtree(package / ".terraform")
     (package / ".terraform").mkdir()
@@ -206,7 +205,7 @@ def test_a_plugin_cache_is_used_as_before(
 
     result = habit.goes_on()
 
-    directory = Path(lab_provider.INSTALLED).parent
+    directory = Path(provider.INSTALLED).parent
     assert (package / ".terraform/providers" / directory).readlink() == cache / directory
     # What the engine has to say of a missing one, on stderr, is not lost.
     said = "".join(event["text"] for event in result.events if event["type"] == "log")

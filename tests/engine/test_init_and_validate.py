@@ -1,11 +1,13 @@
 """`init` and `validate` on a real engine."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import MakePackage
 from tests.engine.driving import Driver, failure, names, read_state, skipped, steps, succeeded
+from tests.engine.provider import PROVIDERS
 
 pytestmark = pytest.mark.real_engine
 
@@ -103,6 +105,43 @@ def test_what_has_to_be_initialised_is_initialised_apart(
     succeeded(checked)
     assert steps(checked) == ["validate", "init", "validate"]
     assert names(package) == ["main.tf", "part"]
+
+
+@pytest.fixture
+def provided(hereya: Driver, make_package: MakePackage, providers: Path) -> Path:
+    """A clone with the lock file of its provider, and without the provider."""
+    package = make_package({"main.tf": PROVIDERS})
+    succeeded(hereya.start("init", package).finish())
+    shutil.rmtree(package / ".terraform")
+    return package
+
+
+def test_a_fresh_clone_is_valid_by_its_own_lock_file(hereya: Driver, provided: Path) -> None:
+    lock_file = (provided / ".terraform.lock.hcl").read_bytes()
+
+    checked = hereya.start("validate", provided).finish()
+
+    assert succeeded(checked)["timings"]["wait"] is None
+    assert steps(checked) == ["validate", "init", "validate"]
+    assert names(provided) == [".terraform.lock.hcl", "main.tf"]
+    assert (provided / ".terraform.lock.hcl").read_bytes() == lock_file
+
+
+@pytest.mark.parametrize("before", [None, "# no providers yet\n"], ids=["none", "incomplete"])
+def test_a_lock_file_that_names_not_all_providers_is_written(
+    hereya: Driver, provided: Path, before: str | None
+) -> None:
+    lock_file = provided / ".terraform.lock.hcl"
+    complete = lock_file.read_bytes()
+    lock_file.unlink()
+    if before is not None:
+        lock_file.write_text(before)
+
+    checked = hereya.start("validate", provided).finish()
+
+    succeeded(checked)
+    assert names(provided) == [".terraform.lock.hcl", "main.tf"]
+    assert lock_file.read_bytes() == complete
 
 
 def test_what_is_wrong_is_told_with_its_place(hereya: Driver, make_package: MakePackage) -> None:

@@ -14,7 +14,7 @@ from hereya_tf.supervision.process_table import ProcessIdentity, is_alive
 from tests.command_line import CommandLine
 from tests.conftest import MakePackage
 from tests.engine import scenes
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import FakeEngine, wait_for
 
 SECRET = "correct-horse-battery"
 WITH_SECRET = """
@@ -249,3 +249,27 @@ resource "terraform_data" "r{number}" {{
     assert "running" not in scenes.states(cli).values()
     assert SECRET not in scenes.everything_in(scenes.state_directory())
     assert scenes.held_locks() == []
+
+
+@pytest.mark.behaviour("F7")
+@pytest.mark.parametrize("operation", ["output", "validate"])
+def test_a_run_without_locks_that_is_killed_is_adopted_by_the_next_one(
+    cli: CommandLine, fake_engine: FakeEngine, make_package: MakePackage, operation: str
+) -> None:
+    document = {"stdout": f'{{"password": {{"sensitive": true, "type": "string", "value": "{SECRET}"}}}}'}
+    stuck = [document, {"touch": "started"}, {"wait_for_file": "go"}]
+    fake_engine.plays({"apply": scenes.applied(), operation: [stuck]})
+    package = make_package({"main.tf": WITH_SECRET})
+    arguments = (package, "--json", "--engine", fake_engine.path, "-p", f"password={SECRET}")
+    assert cli("provision", *arguments, "--yes").exit_code == 0
+    first = cli.start(operation, *arguments)
+    scenes.wait_for_file(package / "started")
+    first.kill()
+    (package / "go").touch()
+    engine = ProcessIdentity(fake_engine.records("start")[-1]["pid"], "")
+    wait_for(lambda: None if is_alive(engine) else True)
+
+    assert cli("provision", *arguments, "--yes").exit_code == 0
+
+    assert sorted(scenes.states(cli).values()) == ["failed", "succeeded", "succeeded"]
+    assert SECRET not in scenes.everything_in(scenes.state_directory())

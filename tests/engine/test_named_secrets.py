@@ -1,9 +1,11 @@
+"""`--redact NAME` of an output, on a real engine."""
+
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import MakePackage
-from tests.engine.driving import Driver, warnings
+from tests.engine.driving import Driver, succeeded, warnings
 
 pytestmark = pytest.mark.real_engine
 
@@ -36,6 +38,17 @@ def test_an_output_that_is_named_is_masked_wherever_its_value_stands(hereya: Dri
         "port": True,
     }
     assert "host-7" not in ended.stdout + ended.stderr
+
+
+def test_a_named_output_is_left_out_where_outputs_are_printed(hereya: Driver, package: Path) -> None:
+    succeeded(hereya.provision(package))
+
+    shown = hereya.cli("output", package, "--engine", hereya.wish, "--redact", "endpoint")
+
+    assert shown.stdout == "port=8443\n"
+    assert shown.stderr.splitlines()[-1] == (
+        "left out because they are sensitive: `alias`, `endpoint` (--show-sensitive shows them)"
+    )
 
 
 def test_a_value_in_place_of_a_name_is_warned_of(hereya: Driver, package: Path) -> None:

@@ -1,6 +1,7 @@
 """`output` on a real engine: every form, no lock, nothing sensitive that was not asked for."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -125,7 +126,32 @@ def test_github_without_its_file_is_refused(hereya: Driver, package: Path) -> No
     shown = hereya.cli("output", package, "--engine", hereya.wish, "--format", "github")
 
     assert (shown.exit_code, shown.stdout) == (3, "")
-    assert "GITHUB_OUTPUT is not set" in shown.stderr
+    assert "`GITHUB_OUTPUT` is not set" in shown.stderr
+
+
+@pytest.mark.behaviour("F7")
+@pytest.mark.parametrize(
+    "place",
+    [
+        os.devnull,
+        pytest.param(
+            "/dev/full", marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+        ),
+    ],
+)
+def test_github_gets_no_values_when_nobody_takes_the_masks(
+    hereya: Driver, package: Path, tmp_path: Path, place: str
+) -> None:
+    file = tmp_path / "github-output"
+    arguments = ("output", package, "--engine", hereya.wish, "--format", "github")
+
+    with Path(place).open("wb") as stdout:
+        running = hereya.cli.start(*arguments, env={"GITHUB_OUTPUT": str(file)}, stdout=stdout)
+        ended = running.finish()
+
+    assert ended.exit_code == 3
+    assert "cannot learn what to mask" in ended.stderr
+    assert not file.exists()
 
 
 def test_a_dotenv_file_is_read_by_python_dotenv(hereya: Driver, package: Path, tmp_path: Path) -> None:

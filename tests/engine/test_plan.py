@@ -1,4 +1,4 @@
-"""`plan` and `drift` on a real engine: what they say, what they leave, what they never do."""
+"""`plan` on a real engine: what it says, what it leaves, what it never does."""
 
 import json
 import stat
@@ -154,27 +154,3 @@ def test_a_plan_leaves_nothing_but_what_init_does(hereya: Driver, make_package: 
     succeeded(hereya.start("plan", package).finish())
 
     assert set(names(package)) <= {"main.tf", ".terraform", ".terraform.lock.hcl"}
-
-
-FILE_PACKAGE = """
-resource "terraform_data" "watched" {
-  input = "one"
-}
-output "watched" { value = terraform_data.watched.output }
-"""
-
-
-def test_without_drift_there_is_none(hereya: Driver, make_package: MakePackage) -> None:
-    package = make_package({"main.tf": FILE_PACKAGE})
-    succeeded(hereya.provision(package))
-    # What the configuration wants has changed, and that is no drift.
-    (package / "main.tf").write_text(FILE_PACKAGE.replace('"one"', '"two"'))
-
-    looked = hereya.start("drift", package).finish()
-
-    assert succeeded(looked)["drift"] is False
-    assert looked.exit_code == 0
-    assert (
-        hereya.cli("drift", package, "--engine", hereya.wish).stdout
-        == "No drift: what is there is as the state says.\n"
-    )

@@ -456,6 +456,7 @@ def test_outputs_in_a_bucket_are_read_without_package_init_or_lock(
     assert backend is not None
     entries = [setting.removeprefix("--backend-config=") for setting in SERVER_SETTINGS]
     settings = plain_settings([*entries, "max_retries=2"], ())
+    assert settings is not None
     version = json.loads(hereya.plain(Path("/"), "version", "-json"))["terraform_version"]
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -464,10 +465,3 @@ def test_outputs_in_a_bucket_are_read_without_package_init_or_lock(
 
     said = hereya.plain(scratch, "output", "-json", env=SCRATCH_ENVIRONMENT)
     assert json.loads(said) == {"v": {"sensitive": False, "type": "string", "value": "1"}}
-    # With a file among the settings it takes an init, which finds nothing that it could copy.
-    (tmp_path / "prod.tfbackend").write_text("\n".join(f"{entry}\n" for entry in entries))
-    (scratch / ".terraform/terraform.tfstate").unlink()
-    prepare_scratch(scratch, backend, None, engine_version=version)
-    init = ("init", "-input=false", f"-backend-config={tmp_path}/prod.tfbackend")
-    hereya.plain(scratch, *init, env=SCRATCH_ENVIRONMENT)
-    assert said == hereya.plain(scratch, "output", "-json", env=SCRATCH_ENVIRONMENT)

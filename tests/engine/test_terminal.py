@@ -1,10 +1,13 @@
 """At a terminal: a person is asked before anything changes, and what the person answers is what is done."""
 
+import json
 import re
+import shlex
 import signal
+import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +32,17 @@ THREE = {f"terraform_data.{name}": "complete" for name in ("first", "second", "t
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    """Starts `hereya-tf` on a terminal of its own."""
+    """Starts `hereya-tf`, or the `command`, on a terminal of its own."""
     started: list[pexpect.spawn[str]] = []
 
-    def start(*arguments: str | Path) -> "pexpect.spawn[str]":
+    def start(*arguments: str | Path, command: Sequence[str] = ()) -> "pexpect.spawn[str]":
+        program, *words = command or (sys.executable, "-m", "hereya_tf", *map(str, arguments))
         with warnings.catch_warnings():
             # forkpty() in a process with threads: the child calls exec() at once.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = pexpect.spawn(
-                sys.executable,
-                ["-m", "hereya_tf", *map(str, arguments)],
+                program,
+                words,
                 env=environment({"TERM": "xterm", "NO_COLOR": "1"}),
                 cwd=str(tmp_path),
                 timeout=60,
@@ -207,6 +211,132 @@ def test_destroy_wants_the_name_of_the_package(
 
     assert (code, "o  hello\n" in shown) == (0, True), shown
     assert scenes.resources(package / "terraform.tfstate") == {}
+
+
+@pytest.mark.real_engine
+def test_inputs_given_here_and_there_are_what_is_asked_about_and_done(
+    terminal: Terminal, real_engine: str, make_package: MakePackage, tmp_path: Path
+) -> None:
+    package = make_package(
+        {
+            "main.tf": """
+variable "size" {}
+variable "zones" { type = list(string) }
+resource "terraform_data" "a" { input = [var.size, join("", var.zones)] }
+output "o" { value = terraform_data.a.output }
+"""
+        }
+    )
+    values = tmp_path / "values.tfvars"
+    values.write_text('size = "from the file"\nzones = ["from", "the", "file"]\n')
+    child = terminal(
+        *("provision", "-p", "size=first", "--engine", real_engine, package),
+        *("--var-file", values, "--no-progress", "--param", 'zones:=["b","a"]'),
+    )
+    child.expect_exact('+ "from the file"')
+    child.expect_exact('+ "ba"')
+    ask(child)
+    values.write_text('size = "too late"\nzones = []\n')
+    child.sendline("yes")
+    code, shown = ended(child)
+
+    assert (code, '["from the file", "ba"]' in shown or '["from the file","ba"]' in shown) == (0, True), shown
+    assert "apply    terraform_data.a: created" in shown
+
+
+@pytest.mark.real_engine
+@pytest.mark.parametrize("operation", ["provision", "destroy"])
+def test_a_state_that_changes_at_the_question_makes_the_plan_stale(
+    cli: CommandLine,
+    terminal: Terminal,
+    real_engine: str,
+    real_engine_argv: tuple[str, ...],
+    make_package: MakePackage,
+    operation: str,
+) -> None:
+    package = make_package(GREETING)
+    assert cli("provision", package, "--yes", "--engine", real_engine).exit_code == 0
+    (package / "main.tf").write_text(GREETING["main.tf"].replace("hello", "bye"))
+    child = terminal(operation, package, "--engine", real_engine)
+    child.expect(r"Type .*: ")
+    # Somebody works by hand, where our lock does not matter.
+    subprocess.run(
+        [*real_engine_argv, "taint", "terraform_data.a"],
+        cwd=package,
+        env=environment({}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    child.sendline("yes" if operation == "provision" else package.name)
+    code, shown = ended(child)
+
+    assert (code, "class: plan-stale (exit code 3)" in shown) == (3, True), shown
+    assert scenes.resources(package / "terraform.tfstate") == {"terraform_data.a": "tainted"}
+
+
+@pytest.mark.real_engine
+def test_nothing_to_do_asks_nothing_of_a_real_engines_user(
+    cli: CommandLine, terminal: Terminal, real_engine: str, make_package: MakePackage
+) -> None:
+    package = make_package(GREETING)
+    assert cli("provision", package, "--yes", "--engine", real_engine).exit_code == 0
+
+    code, shown = ended(terminal("provision", package, "--engine", real_engine))
+    assert (code, "Type" in shown, "o  hello\n" in shown) == (0, False, True)
+
+    assert cli("destroy", package, "--yes", "--engine", real_engine).exit_code == 0
+    code, shown = ended(terminal("destroy", package, "--engine", real_engine))
+    assert (code, "Type" in shown) == (0, False)
+
+
+@pytest.mark.parametrize("answer", ["\x04", "\x03", "\n"], ids=["end", "ctrl-c", "nothing"])
+def test_a_destroy_that_is_not_wanted_destroys_nothing(
+    terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage, answer: str
+) -> None:
+    fake_engine.plays({"plan": scenes.planned(add=1)})
+    package = make_package(scenes.NOTHING)
+    child = terminal("destroy", package, "--engine", fake_engine.path)
+    ask(child, f"Type the package's name, `{package.name}`, to destroy it: ")
+    child.send(answer)
+
+    assert ended(child)[0] == 130
+    assert fake_engine.commands() == ["init", "output", "plan", "show"]
+    assert scenes.held_locks() == []
+
+
+@pytest.mark.real_engine
+@pytest.mark.parametrize("arguments", [(), ("--json",)], ids=["outputs", "json"])
+def test_who_keeps_the_results_is_asked_on_the_terminal_all_the_same(
+    terminal: Terminal,
+    real_engine: str,
+    make_package: MakePackage,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+) -> None:
+    package = make_package(GREETING)
+    words = (
+        sys.executable,
+        "-m",
+        "hereya_tf",
+        "provision",
+        str(package),
+        "--engine",
+        real_engine,
+        *arguments,
+    )
+    child = terminal(command=("sh", "-c", f"{shlex.join(words)} > results"))
+    child.expect_exact("+ create")
+    ask(child)
+    child.sendline("yes")
+
+    assert ended(child)[0] == 0
+    results = (tmp_path / "results").read_text()
+    if not arguments:
+        assert results == "o=hello\n"
+        return
+    last = [json.loads(line) for line in results.splitlines()][-1]
+    assert (last["type"], last["status"], last["changes"]["add"]) == ("result", "succeeded", 1)
 
 
 @pytest.mark.real_engine

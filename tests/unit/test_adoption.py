@@ -529,3 +529,13 @@ def test_dead_runs_on_the_same_package_or_workspace_are_adopted_and_no_others(tm
         ours.id: None,
     }
     assert len(warnings) == 3
+
+
+@pytest.mark.behaviour("F7")
+@pytest.mark.parametrize("step", ["output", "show", "validate", "workspace"])
+def test_a_document_is_not_told(killed: Killed, step: str) -> None:
+    killed.tells(begins(step)).says(step, '{"planned_values": "no-known-secret"}\n').adopted()
+
+    assert killed.warnings == [f"{STORY} in step {step}"]
+    assert "no-known-secret" not in (killed.directory / history.EVENTS).read_text()
+    assert killed.files == [history.EVENTS, history.RECORD]

@@ -352,7 +352,7 @@ def test_a_flag_that_is_off_contradicts_nothing(monkeypatch: pytest.MonkeyPatch)
     [
         pytest.param(
             "init --migrate-state",
-            "error: `--migrate-state` copies the state to another place, and needs --yes\n"
+            "error: `--migrate-state` copies the state to another place, and needs `--yes`\n"
             "hint: add `--yes` when this run may do so\n",
             id="a state is copied without a question",
         ),

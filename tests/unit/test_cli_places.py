@@ -89,7 +89,7 @@ def test_a_fault_of_ours_is_told_with_a_way_to_look_into_it(debug: bool) -> None
     traceback, _, said = ran.stderr.rpartition("error: ")
     assert said == (
         "hereya-tf itself failed: ModuleNotFoundError: No module named 'no_such_module'\n"
-        "hint: set HEREYA_TF_DEBUG=1 for the traceback, and report it\n"
+        "hint: set `HEREYA_TF_DEBUG=1` for the traceback, and report it\n"
     )
     assert traceback.startswith("Traceback (most recent call last):\n") is debug
 

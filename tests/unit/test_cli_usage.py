@@ -14,7 +14,7 @@ HELP = {
     for name in ("provision", "destroy", "lock release", "runs log", "runs list", "lock list")
 }
 NEEDS_YES = (
-    "error: without a terminal to ask on, `{}` needs --yes\n"
+    "error: without a terminal to ask on, `{}` needs `--yes`\n"
     "hint: add `--yes` when this run may change infrastructure\n"
 )
 
@@ -128,7 +128,7 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
         ),
         pytest.param(
             "provision --yes --report-file report.pdf",
-            "error: `--report-file report.pdf` has none of the endings .txt and .json\n"
+            "error: `--report-file report.pdf` has none of the endings `.txt` and `.json`\n"
             "hint: the ending says what the report is to be\n",
             id="a report of an unknown kind",
         ),

@@ -395,6 +395,19 @@ def test_words_that_were_not_recorded(found: Diagnostic, expected: FailureClass)
     assert diagnosis(found).failure_class is expected
 
 
+@pytest.mark.parametrize(
+    ("detail", "sentence"),
+    [
+        ("Error running command 'x': exit status 3. Output: ", "S: Error running command 'x': exit status 3"),
+        ("Failed. Output: boo", "S: Failed. Output: boo"),
+        ("These went wrong:\n\n- the first\n- the second", "S: These went wrong: the first"),
+        ("This went wrong:", "S: This went wrong"),
+    ],
+)
+def test_of_what_is_announced_and_does_not_follow_nothing_is_said(detail: str, sentence: str) -> None:
+    assert diagnosis(error("S", detail)).sentence == sentence
+
+
 def test_a_git_that_asks_gets_a_hint() -> None:
     found = diagnosis(
         error("Failed to download module", "git exited with 128: Host key verification failed.")

@@ -269,7 +269,7 @@ def test_the_cost_of_a_second_ctrl_c_has_room_on_a_small_screen() -> None:
 
 def test_when_the_run_is_over_there_is_no_region() -> None:
     progress = told(*APPLYING)
-    progress.over = True
+    progress.is_over = True
 
     assert rows(progress, 6.0) == []
 

@@ -9,6 +9,7 @@ from hereya_tf.errors import FailureClass
 from hereya_tf.ui.narrative import Moment, Narrative
 from hereya_tf.ui.progress import Progress
 from hereya_tf.ui.styled import Style, encoded
+from tests.event_samples import RESULT
 
 STARTED = events.RunStarted("provision", "shop", "default", "/shop#default", 7, "1.0")
 RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
@@ -41,22 +42,10 @@ def acts(address: str, status: str = "started", action: str = "create", **change
 
 
 def result(**changed: Any) -> events.Result:
-    made = events.Result(
-        success=True,
-        status="succeeded",
-        reason=None,
-        exit_code=0,
-        operation="provision",
+    made = RESULT._replace(
         package="/p/shop",
-        workspace="default",
-        engine=None,
-        env={},
-        outputs={},
         changes=events.ChangeCounts(add=2, destroy=1, replace=1),
-        drift=None,
-        failure=None,
-        timings=events.Timings(None, None, None, None, None, None, 65.0),
-        report=None,
+        timings=RESULT.timings._replace(total=65.0),
     )
     return made._replace(**changed)
 

@@ -20,10 +20,10 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from hereya_tf import exact
-from hereya_tf.cli.github_output import append_github_output, github_output_file
 from hereya_tf.errors import BadInput
-from hereya_tf.json_layout import lay_out
-from hereya_tf.output_formats import OutputFormat, Rendered, Row, render, result_rows
+from hereya_tf.outputs.formats import OutputFormat, Rendered, Row, render, result_rows
+from hereya_tf.outputs.github_file import append_github_output, github_output_file
+from hereya_tf.outputs.json_layout import lay_out
 from hereya_tf.stream.outputs import Output, output_text, read_document, read_output_values
 
 OUTPUTS = {
@@ -136,7 +136,7 @@ def test_a_name_that_does_not_exist_is_answered_with_those_that_do() -> None:
 
     assert refusal("raw", outputs, "bucket_nmae") == (
         "the package has no output `bucket_nmae`",
-        ("did you mean `bucket_name`, `bucket_arn`", "its outputs are `bucket_name`, `bucket_arn`, `url`"),
+        ("did you mean `bucket_name`, `bucket_arn`?", "its outputs are `bucket_name`, `bucket_arn`, `url`"),
     )
     assert refusal("env", outputs, "zzz")[1] == ("its outputs are `bucket_name`, `bucket_arn`, `url`",)
 
@@ -703,7 +703,7 @@ def test_a_value_that_holds_a_credential_is_masked_too() -> None:
 @pytest.mark.parametrize("name", ["a=b", "a<<b", "a\nb", "", "a b"])
 def test_a_name_that_the_file_cannot_hold_is_refused(name: str) -> None:
     assert refusal("github", strings({name: "x"})) == (
-        f"output `{name}` has a name that $GITHUB_OUTPUT cannot hold",
+        f"output `{name}` has a name that `$GITHUB_OUTPUT` cannot hold",
         (JSON_HINT,),
     )
 
@@ -715,7 +715,7 @@ def test_without_the_variable_there_is_no_file() -> None:
     for environment in ({}, {"GITHUB_OUTPUT": ""}):
         with pytest.raises(BadInput) as caught:
             github_output_file(environment)
-        assert str(caught.value) == "GITHUB_OUTPUT is not set, so `--format github` has no file to write to"
+        assert str(caught.value) == "`GITHUB_OUTPUT` is not set, so `--format github` has no file to write to"
         assert len(caught.value.hints) == 1
     assert github_output_file({"GITHUB_OUTPUT": "/tmp/x"}) == Path("/tmp/x")
 
@@ -752,7 +752,7 @@ def test_a_file_that_cannot_be_written_is_bad_input(tmp_path: Path, kind: str) -
     with pytest.raises(BadInput) as caught:
         append_github_output(path, "x<<D\n1\nD\n")
 
-    assert str(caught.value).startswith(f"`{path}`, which GITHUB_OUTPUT names, cannot be written: ")
+    assert str(caught.value).startswith(f"`{path}`, which `GITHUB_OUTPUT` names, cannot be written: ")
     assert caught.value.hints == ("check the path and the disk",)
 
 
@@ -772,7 +772,7 @@ def test_on_a_full_disk_the_file_stays_as_it_was(tmp_path: Path) -> None:
     program = (
         "import resource, sys\n"
         "from pathlib import Path\n"
-        "from hereya_tf.cli.github_output import append_github_output\n"
+        "from hereya_tf.outputs.github_file import append_github_output\n"
         "from hereya_tf.errors import BadInput\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "try:\n    append_github_output(Path(sys.argv[1]), 'x' * 50_000)\n"
@@ -781,7 +781,7 @@ def test_on_a_full_disk_the_file_stays_as_it_was(tmp_path: Path) -> None:
     told = subprocess.run([sys.executable, "-c", program, file], capture_output=True, text=True, timeout=60)
 
     assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout == f"`{file}`, which GITHUB_OUTPUT names, cannot be written: File too large\n"
+    assert told.stdout == f"`{file}`, which `GITHUB_OUTPUT` names, cannot be written: File too large\n"
     assert file.read_text() == "a=b"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hereya_tf.json_layout import lay_out
+from hereya_tf.outputs.json_layout import lay_out
 from hereya_tf.ui.outputs_table import outputs_table
 
 Rows = list[tuple[str, str | None, str]]

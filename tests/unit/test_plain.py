@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
-from hereya_tf.ui.plain import Detail, PlainLines, counts_text, format_seconds, visible
+from hereya_tf.ui.plain import Detail, PlainLines
+from hereya_tf.ui.words import counts_text, format_seconds, visible
+from tests.event_samples import RESULT
 
 BEGAN = 1_800_000_000.0
 
@@ -21,23 +23,7 @@ STATE = events.StateInfo(True, None, None)
 
 
 def result(**changed: Any) -> events.Result:
-    made = events.Result(
-        success=True,
-        status="succeeded",
-        reason=None,
-        exit_code=0,
-        operation="provision",
-        package="/p",
-        workspace="default",
-        engine=events.EngineInfo("terraform", "1.11.4"),
-        env={},
-        outputs={},
-        changes=events.ChangeCounts(2, 0, 1, 1, 3, 4),
-        drift=None,
-        failure=None,
-        timings=TIMINGS,
-        report=None,
-    )
+    made = RESULT._replace(package="/p", changes=events.ChangeCounts(2, 0, 1, 1, 3, 4), timings=TIMINGS)
     return made._replace(**changed)
 
 
@@ -159,6 +145,9 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
             id="change-with-reason",
         ),
         pytest.param(events.ChangeEvent("a.b", "delete", None), ["a.b: to destroy"], id="change"),
+        pytest.param(
+            events.ChangeEvent("a.b", "update", "drift"), ["a.b: changed outside of the engine"], id="drift"
+        ),
         pytest.param(
             diagnostic(detail="First.\n\n  Second.", range=RANGE),
             ["error: Summary, on main.tf line 3"],

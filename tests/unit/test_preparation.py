@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hereya_tf.assigning import prepare_assignment
 from hereya_tf.engine import EngineName, Version
 from hereya_tf.engine.commands import EngineOptions
 from hereya_tf.errors import (
@@ -22,7 +23,7 @@ from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given, Source
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.operations.assignment import Assignment
-from hereya_tf.preparation import Prepared, prepare, prepare_assignment
+from hereya_tf.preparation import Prepared, prepare
 from hereya_tf.redaction import Redactor
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.directory import RunDirectory

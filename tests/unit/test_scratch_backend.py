@@ -82,13 +82,6 @@ def test_settings_win_in_both_and_are_nobodys_to_read(scratch: Path) -> None:
     assert (config["region"], config["secret_key"]) == ("eu-north-1", "${s}")
 
 
-def test_without_all_settings_nothing_is_said_to_be_initialised(scratch: Path) -> None:
-    prepare_scratch(scratch, BUCKET, None, engine_version="1.11.4")
-
-    assert [path.name for path in scratch.rglob("*")] == ["main.tf"]
-    assert (scratch / "main.tf").read_text() == override_text(BUCKET)
-
-
 @pytest.mark.parametrize(
     ("entries", "arguments", "settings"),
     [

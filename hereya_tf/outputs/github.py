@@ -30,7 +30,7 @@ def output_block(texts: Mapping[str, str], token: Callable[[], str]) -> str:
     for name in texts:
         if not name or _NO_NAME.search(name):
             raise BadInput(
-                f"output `{name}` has a name that $GITHUB_OUTPUT cannot hold", "use `--format json`"
+                f"output `{name}` has a name that `$GITHUB_OUTPUT` cannot hold", "use `--format json`"
             )
     delimiter = f"ghadelimiter_{token()}"
     while any(delimiter in part for entry in texts.items() for part in entry):

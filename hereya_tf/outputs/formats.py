@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, assert_never
 
 from hereya_tf import exact
 from hereya_tf.errors import BadInput
-from hereya_tf.json_layout import lay_out
+from hereya_tf.outputs.json_layout import lay_out
 from hereya_tf.stream.outputs import MISSING, Output, output_text
 
 _MOST_NAMES = 20
@@ -74,7 +74,7 @@ def render(
         case OutputFormat.RAW:
             stdout = _raw(asked, name)
         case OutputFormat.GITHUB:
-            from hereya_tf.output_github import mask_commands, output_block
+            from hereya_tf.outputs.github import mask_commands, output_block
 
             masks = mask_commands(output.value for key, output in shown.items() if key in secret)
             return Rendered(masks, output_block(texts, token))
@@ -105,7 +105,7 @@ def _unknown(name: str, known: Mapping[str, Output]) -> BadInput:
     from difflib import get_close_matches
 
     near = get_close_matches(name, known)
-    hints = [f"did you mean {_quoted(near)}"] if near else []
+    hints = [f"did you mean {_quoted(near)}?"] if near else []
     more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
     names = f"its outputs are {_quoted(list(known)[:_MOST_NAMES])}{more}"
     hints.append(names if known else "it has no outputs, or none that were saved by a `provision`")
@@ -151,12 +151,12 @@ def _raw(asked: Mapping[str, Output], name: str | None) -> str:
 
 
 def _variables(chosen: OutputFormat, texts: Mapping[str, str]) -> str:
-    from hereya_tf import output_variables
+    from hereya_tf.outputs import variables
 
     line = {
-        OutputFormat.ENV: output_variables.environment_line,
-        OutputFormat.DOTENV: output_variables.dotenv_line,
-        OutputFormat.SHELL: output_variables.shell_line,
+        OutputFormat.ENV: variables.environment_line,
+        OutputFormat.DOTENV: variables.dotenv_line,
+        OutputFormat.SHELL: variables.shell_line,
     }[chosen]
-    names = output_variables.variable_names(texts)
+    names = variables.variable_names(texts)
     return "".join(line(name, names[name], text) + "\n" for name, text in texts.items())

@@ -17,7 +17,7 @@ def github_output_file(environment: Mapping[str, str]) -> Path:
     path = environment.get(VARIABLE)
     if not path:
         raise BadInput(
-            f"{VARIABLE} is not set, so `--format github` has no file to write to",
+            f"`{VARIABLE}` is not set, so `--format github` has no file to write to",
             "it is set in a step of a GitHub workflow; elsewhere, choose another format",
         )
     return Path(path)
@@ -39,7 +39,7 @@ def append_github_output(path: Path, block: str) -> None:
             os.close(descriptor)
     except (OSError, ValueError) as error:
         raise BadInput(
-            f"`{path}`, which {VARIABLE} names, cannot be written: {reason(error)}",
+            f"`{path}`, which `{VARIABLE}` names, cannot be written: {reason(error)}",
             "check the path and the disk",
         ) from error
 

@@ -1,0 +1,1 @@
+"""The forms in which the outputs of a package are handed on."""

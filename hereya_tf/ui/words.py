@@ -1,0 +1,134 @@
+"""The words that all front ends for people share, and text that steers no terminal (pure)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Record = Mapping[str, Any]
+"""An event as the JSON object of the contract."""
+
+DONE = {
+    "create": "created",
+    "update": "updated",
+    "delete": "destroyed",
+    "read": "read",
+    "refresh": "refreshed",
+}
+DOING = {
+    "create": "creating",
+    "update": "updating",
+    "delete": "destroying",
+    "read": "reading",
+    "refresh": "refreshing",
+}
+_MEGABYTE = 1_000_000
+# Control characters of the C0 and C1 sets, and the marks that turn the direction of text.
+_CONTROLS = {
+    **{code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))},
+    **{
+        code: f"\\u{code:04x}"
+        for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)
+    },
+}
+_ASKED_BECAUSE = {
+    "signal": "interrupted",
+    "timeout": "the time limit has passed",
+    "idle": "the engine has been silent for too long",
+    "request": "cancelled on request",
+}
+
+
+def visible(text: str) -> str:
+    """Text that cannot steer a terminal: escape sequences show as `\\x1b`."""
+    return text.translate(_CONTROLS)
+
+
+def flat(text: str) -> str:
+    """Text that takes one line and steers nothing."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def format_seconds(seconds: float) -> str:
+    """`0.3s`, `12s`, `3m05s`, `1h02m`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f}s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+def counts_text(changes: Mapping[str, int]) -> str:
+    """`1 added, 0 changed, 2 destroyed (1 replaced)`, with what else there was; `no changes`."""
+    if not any(changes.values()):
+        return "no changes"
+    words = [("add", "added"), ("change", "changed"), ("destroy", "destroyed")]
+    shown = [f"{changes[name]} {word}" for name, word in words]
+    more = [("import", "imported"), ("forget", "forgotten")]
+    shown += [f"{changes[name]} {word}" for name, word in more if changes[name]]
+    # A replaced resource is counted as destroyed and as added as well.
+    return ", ".join(shown) + (f" ({changes['replace']} replaced)" if changes["replace"] else "")
+
+
+def achieved_text(record: Record) -> str:
+    """What a run that succeeded has come to, from its result; empty when that is all there is to say."""
+    match record["operation"]:
+        case "plan":
+            return planned_text(record["changes"])
+        case "drift":
+            return "there is drift" if record["drift"] else "no drift"
+        case "provision" | "destroy" | "apply":
+            return counts_text(record["changes"])
+    return ""
+
+
+def planned_text(changes: Mapping[str, int]) -> str:
+    """`1 to add, 0 to change, 2 to destroy (1 replaced)`, with what else there is; `no changes`."""
+    if not any(changes.values()):
+        return "no changes"
+    shown = [f"{changes[name]} to {name}" for name in ("add", "change", "destroy")]
+    shown += [f"{changes[name]} to {name}" for name in ("import", "forget") if changes[name]]
+    return ", ".join(shown) + (f" ({changes['replace']} replaced)" if changes["replace"] else "")
+
+
+def asked_because(reason: str) -> str:
+    """Why a run is to end, from the reason of a `cancelling` event."""
+    return _ASKED_BECAUSE.get(reason, reason)
+
+
+def queue_text(ahead: int) -> str:
+    """How many come first at a lock."""
+    return "next in line" if ahead == 0 else f"{ahead} more ahead of this run"
+
+
+def arrived_text(arrived: int, total: int | None) -> str:
+    """`1.5 of 20.0 MB`, from bytes."""
+    of = "" if total is None else f" of {total / _MEGABYTE:.1f}"
+    return f"{arrived / _MEGABYTE:.1f}{of} MB"
+
+
+def failed_text(exit_code: int | None) -> str:
+    """`exit code 1`; None is for a command that a signal has ended."""
+    return "ended by a signal" if exit_code is None else f"exit code {exit_code}"
+
+
+def diagnostic_text(record: Record) -> str:
+    """A diagnostic with all it says, in several lines."""
+    text = f"{record['severity']}: {record['summary']}"
+    if place := record["range"]:
+        text += f"\n  on {place['filename']} line {place['start_line']}"
+        text += f", in {record['snippet']['context']}" if (record["snippet"] or {}).get("context") else ""
+    elif record["address"]:
+        text += f"\n  with {record['address']}"
+    if record["detail"]:
+        text += "\n" + "\n".join(f"  {line}" for line in record["detail"].split("\n"))
+    return text
+
+
+def short_error(record: Record) -> str:
+    """An error while the run goes on, in one line: its whole text stands at the end of the run."""
+    text = f"error: {' '.join(record['summary'].split())}"
+    if place := record["range"]:
+        return f"{text}, on {place['filename']} line {place['start_line']}"
+    return f"{text}, with {record['address']}" if record["address"] else text

@@ -1,0 +1,63 @@
+"""The provider of fixtures/providers, installed where an engine finds providers without a network."""
+
+import json
+import platform
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.command_line import REPOSITORY
+
+PROVIDERS = """
+terraform {
+  required_providers {
+    file = {
+      source = "registry.terraform.io/hereya/file"
+    }
+  }
+}
+"""
+"""What a package says to have the resource `file_record`."""
+
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+_PLATFORM = f"{sys.platform}_{_MACHINES.get(platform.machine(), platform.machine())}"
+INSTALLED = f"registry.terraform.io/hereya/file/1.0.0/{_PLATFORM}/terraform-provider-file_v1.0.0"
+"""The provider's program, below a mirror or a package's `.terraform/providers`."""
+
+
+def make_mirror(directory: Path) -> Path:
+    """A filesystem mirror that has the provider, run by this interpreter."""
+    program = directory / "mirror" / INSTALLED
+    program.parent.mkdir(parents=True)
+    home = directory / "home"
+    home.mkdir()
+    command = shlex.join((sys.executable, str(REPOSITORY / "fixtures/providers/file.py")))
+    # `tf` keeps its certificate in the home directory, which each test has anew. Coverage is about hereya_tf.
+    program.write_text(
+        "#!/bin/sh\n"
+        "unset COVERAGE_PROCESS_START COVERAGE_PROCESS_CONFIG\n"
+        f'HOME={shlex.quote(str(home))} exec {command} "$@"\n'
+    )
+    program.chmod(0o755)
+    return directory / "mirror"
+
+
+def mirror_settings(mirror: Path) -> str:
+    """A CLI configuration that knows no other source of providers."""
+    return (
+        "disable_checkpoint = true\n"
+        f"provider_installation {{\n  filesystem_mirror {{\n    path = {json.dumps(str(mirror))}\n  }}\n}}\n"
+    )
+
+
+def record(name: str, path: Path | str, **attributes: Any) -> str:
+    """The configuration of a `file_record`."""
+    lines = {"path": str(path), **attributes}
+    body = "".join(f"  {key} = {json.dumps(value)}\n" for key, value in lines.items())
+    return f'resource "file_record" "{name}" {{\n{body}}}\n'
+
+
+def change(path: Path, **fields: str) -> None:
+    """Change a record behind the engine's back."""
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
