@@ -268,16 +268,18 @@ def test_a_plan_that_may_be_cut_off_is_no_plan(
 ) -> None:
     disk = mount("9m")
     package = make_package(scenes.NOTHING)
-    ballast = {"write_file": [str(disk / "ballast"), "x" * (9 << 20)]}
-    planned = {"message": {"type": "change_summary", "changes": {"operation": "plan"}}}
-    fake_engine.plays({"plan": [planned, ballast]})
-    bundle = tmp_path / "a.plan"
-    env = {"HEREYA_TF_STATE_DIR": str(disk)}
+    fake_engine.plays({"plan": [*scenes.planned(1), {"touch": "started"}, {"wait_for_file": "go"}]})
+    arguments = ("plan", package, "--out", tmp_path / "a.plan", "--json", "--engine", fake_engine.path)
 
-    ended = cli("plan", package, "--out", bundle, "--json", "--engine", fake_engine.path, env=env)
+    running = cli.start(*arguments, env={"HEREYA_TF_STATE_DIR": str(disk)})
+    scenes.wait_for_file(package / "started")
+    fill(disk)
+    (package / "go").touch()
+    ended = running.finish()
 
+    assert [event["ok"] for event in ended.events if event["type"] == "step_finished"] == [True, True]
     assert (ended.exit_code, ended.result["failure"]["class"]) == (1, "disk-full")
-    assert not bundle.exists()
+    assert not (tmp_path / "a.plan").exists()
 
 
 @pytest.mark.real_engine
