@@ -24,7 +24,6 @@ from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.runs.journal import Journal, Sink
 from hereya_tf.runs.unlocked import adopt_unlocked, marked
 from hereya_tf.steps import Context
-from hereya_tf.stream.outputs import Output
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.supervision.process import HEARTBEAT_SECONDS
 from hereya_tf.supervision.process_table import ProcessIdentity, identify_ourselves
@@ -54,7 +53,7 @@ class _Timer:
 class Run:
     """One operation on one workspace; `execute` never raises.
 
-    `present` gets the outputs while the run can still be refused for what is wrong with them.
+    `present` gets what the steps came to while the run can still fail for what is wrong with it.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Run:
         interrupt: Interrupt,
         sinks: Sequence[Sink],
         ask: Callable[[Question, Callable[..., None]], bool] | None,
-        present: Callable[[Mapping[str, Output], Redactor], None] | None = None,
+        present: Callable[[Performance, Redactor], None] | None = None,
     ) -> None:
         self._request = request
         # Once and for all: a link to the current release may be turned while a run waits or works.
@@ -200,7 +199,7 @@ class Run:
             perform(self._performance)
             self._mask_named_outputs()
             if self._present is not None:
-                self._present(self._performance.outputs, self._redactor)
+                self._present(self._performance, self._redactor)
         finally:
             for lock in held:
                 lock.record_engine(None)
@@ -289,7 +288,7 @@ class Run:
         )
         self._mask_named_outputs()
         ended = conclude(facts, self._directory, self._redactor, reveal=self._request.show_sensitive)
-        for name in ended.withheld:
+        for name in ended.withheld if self._present is None else ():
             if not ended.result.outputs[name]["sensitive"]:
                 self._warn(
                     f"output `{name}` is left out: its value holds a credential; `--result-file` has it,"

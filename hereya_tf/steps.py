@@ -22,6 +22,15 @@ from hereya_tf.supervision.patience import Move
 from hereya_tf.supervision.process import Command, Exit, Watcher, run_command
 from hereya_tf.supervision.process_table import ProcessIdentity
 
+_LEFT_BEHIND = events.DiagnosticEvent(
+    "warning",
+    None,
+    "processes that a provisioner or a provider had left running were ended",
+    "What is to stay needs a session of its own, such as `setsid COMMAND` gives it.",
+    None,
+    None,
+    None,
+)
 _DETAILED_EXITCODE = "-detailed-exitcode"
 
 
@@ -106,6 +115,8 @@ def run_step(
         context.journal.emit(
             events.StepFinished(step, outcome.ok, exit_.code, round(exit_.seconds, 3), False)
         )
+        if outcome.ok and exit_.left_behind:
+            context.journal.emit(_LEFT_BEHIND)
         if outcome.summary.emergency_state is not None:
             # While the raw output has it as well: we may be killed.
             context.directory.keep_emergency_state(outcome.summary.emergency_state)

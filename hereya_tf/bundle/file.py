@@ -17,7 +17,7 @@ from hereya_tf.engine.evidence import LOCK_FILE
 from hereya_tf.errors import BadInput, HereyaError, NoRoom
 from hereya_tf.package.declarations import read_lock_selections
 from hereya_tf.private import open_private, write_all
-from hereya_tf.reading import reason
+from hereya_tf.reading import read_regular_file, reason
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
@@ -68,6 +68,10 @@ def check_destination(path: Path) -> Path:
         raise BadInput(f"`{path}` is a directory, and a bundle is a file", "name a file in it")
     if target.exists() and not target.is_file():
         raise BadInput(f"`{path}` is not a regular file", "a bundle cannot be a pipe or a device")
+    if not _is_replaceable(target):
+        raise BadInput(
+            f"`{path}` is there already, and is not a plan bundle", "give another name, or remove it first"
+        )
     if not target.parent.is_dir():
         raise BadInput(f"`{path}` cannot be written: there is no directory for it", "make its directory")
     if not os.access(target.parent, os.W_OK):
@@ -75,6 +79,15 @@ def check_destination(path: Path) -> Path:
             f"`{path}` cannot be written: its directory is read-only", "write the bundle somewhere else"
         )
     return target
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Whether nothing is lost by a bundle in the place of this file: a slip would cost a configuration, a state."""
+    try:
+        begin = read_regular_file(path, at_most=_FIRST_NAME.stop)
+    except OSError:
+        return True  # there is none, or the system will say why it cannot be written
+    return not begin or begin[_FIRST_NAME] == _MANIFEST.encode()
 
 
 def write_bundle(path: Path, *, plan: Path, lock_file: bytes | None, manifest: Manifest) -> Path:
@@ -92,6 +105,11 @@ def write_bundle(path: Path, *, plan: Path, lock_file: bytes | None, manifest: M
                 f"the plan is larger than {_LARGEST[_PLAN] >> 30} GiB, which is too much for a bundle",
                 "split the package",
             )
+        if not _is_whole_plan(plan):
+            raise NoRoom(
+                f"the engine has written half a plan to `{plan}`",
+                "free some space on that disk, and plan again",
+            )
         # Not for appending: sizes are filled in afterwards.
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
         with open(os.open(temporary, flags, 0o600), "w+b") as file:  # noqa: PTH123 - a descriptor
@@ -106,6 +124,14 @@ def write_bundle(path: Path, *, plan: Path, lock_file: bytes | None, manifest: M
         with contextlib.suppress(OSError):
             temporary.unlink()
     return target
+
+
+def _is_whole_plan(path: Path) -> bool:
+    """An engine takes no notice when its disk is full, and ends with exit code 0."""
+    with path.open("rb") as file:
+        begin = file.read(1)
+        file.seek(max(0, path.stat().st_size - _END_BYTES))
+        return begin == b"{" or file.read().startswith(_END)
 
 
 def _write(file: BinaryIO, plan: Path, lock_file: bytes | None, manifest: Manifest) -> None:

@@ -1,6 +1,7 @@
-"""Options that exclude each other or need each other; what stands nearer to the caller wins (pure)."""
+"""Options that exclude each other or need each other; what stands nearer to the caller wins."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hereya_tf.cli.groups import Misuse
@@ -31,6 +32,19 @@ _EXCLUSIVE = (
 )
 
 
+# The options that name a file to be written, and the plan that is read.
+_FILES = {
+    "bundle": "BUNDLE",
+    "out": "--out",
+    "plan_json": "--plan-json",
+    "plan_text": "--plan-text",
+    "result_file": "--result-file",
+    "events_file": "--events-file",
+    "report_file": "--report-file",
+    "engine_log": "--engine-log",
+}
+
+
 def conflicts(
     operation: Operation, asked: Mapping[str, Asked], options: Mapping[str, Any]
 ) -> tuple[str, ...]:
@@ -57,6 +71,7 @@ def conflicts(
 
 def refuse_misuse(operation: Operation, options: Mapping[str, Any]) -> None:
     """Raise Misuse for what makes no sense together."""
+    _refuse_one_file(options)
     match operation:
         case Operation.INIT:
             _refuse_migration(options)
@@ -64,6 +79,37 @@ def refuse_misuse(operation: Operation, options: Mapping[str, Any]) -> None:
             _refuse_name(options["output_format"], options["output_name"])
         case _:
             pass
+
+
+def _refuse_one_file(options: Mapping[str, Any]) -> None:
+    """What is written last would be all that is left; an apply would lose the plan that it is to apply."""
+    found: dict[str, str] = {}
+    for key, shown in _FILES.items():
+        for path in _paths(options.get(key)):
+            place = _file_at(path)
+            if place is not None and place in found:
+                raise Misuse(
+                    f"`{found[place]}` and `{shown}` name the same file, `{path}`",
+                    "give each a file of its own",
+                )
+            if place is not None:
+                found[place] = shown
+
+
+def _file_at(path: str) -> str | None:
+    """The real path of a file; None for a pipe or a device, which may well be shared."""
+    try:
+        if path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path)):  # noqa: PTH110, PTH113
+            return None
+        return os.path.realpath(path)
+    except ValueError:  # no file system has such a name
+        return None
+
+
+def _paths(value: str | Sequence[str] | None) -> Sequence[str]:
+    if isinstance(value, str):
+        return (value,)
+    return value or ()
 
 
 def _refuse_migration(options: Mapping[str, Any]) -> None:

@@ -10,8 +10,10 @@ from hereya_tf.cli.front import choose_talk, sinks
 from hereya_tf.cli.places import find_places
 from hereya_tf.cli.results import OutputPresenter, print_results
 from hereya_tf.ending import Ended
-from hereya_tf.errors import BadInput
+from hereya_tf.errors import BadInput, FailureClass, NoRoom
 from hereya_tf.events import Operation
+from hereya_tf.operations import Performance
+from hereya_tf.redaction import Redactor
 from hereya_tf.run import Run
 from hereya_tf.run_request import RunRequest
 from hereya_tf.supervision.interrupt import Interrupt, signals_ask
@@ -19,6 +21,9 @@ from hereya_tf.ui.outlet import Outlet
 
 # How long a reader that takes nothing keeps us from exiting, once the run is over and its locks are free.
 READER_PATIENCE_SECONDS = 30.0
+# What they print is what they are for: without it they have failed.
+_ASKED_FOR_WORDS = (Operation.OUTPUT, Operation.PLAN, Operation.DRIFT)
+_PLAN_FILES = ("plan_json", "plan_text")
 
 
 def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[str, str]) -> int:
@@ -41,6 +46,14 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
                     request = _refused(request, option, path)
         is_output = request.operation is Operation.OUTPUT
         presenter = OutputPresenter(options, environment, stdout) if is_output else None
+        plan_files = [option for option in _PLAN_FILES if option in results]
+
+        def present(performance: Performance, redactor: Redactor) -> None:
+            if presenter is not None:
+                presenter.present(performance.outputs, redactor)
+            for option in plan_files:
+                _write_plan(results[option], performance, option)
+
         run = Run(
             request,
             environment=environment,
@@ -48,13 +61,13 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             interrupt=interrupt,
             sinks=sinks(options, stdout, talk, log),
             ask=talk.ask,
-            present=presenter.present if presenter is not None else None,
+            present=present if presenter is not None or plan_files else None,
         )
         ended = run.execute()
         files = [*_reports(ended, options, warn), *results.values(), *([log] if log is not None else ())]
-        for option, file in results.items():
-            file.write(_content(ended, option))
-            file.flush()
+        if "result_file" in results:
+            results["result_file"].write(_result_line(ended.revealed))
+            results["result_file"].flush()
         if not options["json_output"]:
             print_results(ended, options, stdout, stderr, presenter)
         asked = interrupt.request
@@ -67,16 +80,24 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
         # On a screen what is still owed to stderr goes first: the live view would paint over the results.
         for outlet in (stderr, stdout) if os.isatty(2) else (stdout, stderr):
             outlet.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
+        if stdout.failure is not None:
+            lost = f"what was to go to stdout is not complete: {stdout.failure}"
+            talk.say(f"{'error' if request.operation in _ASKED_FOR_WORDS else 'warning'}: {lost}")
+            stderr.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
+    if stdout.failure is not None and request.operation in _ASKED_FOR_WORDS:
+        return ended.result.exit_code or FailureClass.DISK_FULL.exit_code
     return ended.result.exit_code
 
 
-def _content(ended: Ended, option: str) -> str:
-    """What belongs into the file of an option; after a failure there is no plan."""
-    if option == "result_file":
-        return _result_line(ended.revealed)
-    if ended.plan is None:
-        return ""
-    return ended.plan.document if option == "plan_json" else ended.plan.difference
+def _write_plan(file: CallersFile, performance: Performance, option: str) -> None:
+    """Raises NoRoom: half a plan would be approved as if it were all of it."""
+    file.write(performance.plan_document if option == "plan_json" else performance.difference)
+    file.flush()
+    if not file.is_open:
+        name = option.replace("_", "-")
+        raise NoRoom(
+            f"the file of `--{name}` cannot be written to its end", "free some space, and plan again"
+        )
 
 
 def _refused(request: RunRequest, option: str, path: str) -> RunRequest:

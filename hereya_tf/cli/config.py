@@ -1,7 +1,7 @@
 """`config show`."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +15,7 @@ from hereya_tf.cli.option_types import SETTINGS, Duration, GroupedOption, NamedA
 from hereya_tf.cli.settings import read_settings
 
 if TYPE_CHECKING:
+    from hereya_tf.inputs.hereyarc import Hereyarc
     from hereya_tf.inputs.project_file import ProjectFile
 
 # Their values may be secrets.
@@ -61,10 +62,13 @@ def show(context: click.Context, /, package: str, json_output: bool) -> None:
 
     Of values that may be secret only the names are shown.
     """
-    options = list(_options(context))
+    from hereya_tf.inputs.hereyarc import read_hereyarc
+
+    options = list(_options(context))  # first: what is wrong with the caller's own is told first
     project = _read_project(Path(package))
-    options = list(_settle(_options(context), project))
-    parameters = list(_parameters(Path(package), project))
+    hereyarc = project.over(read_hereyarc(Path(package)))
+    options = [_with_engine(option, hereyarc) for option in _settle(options, project)]
+    parameters = list(_parameters(Path(package), hereyarc, project))
     if json_output:
         print_document(
             {
@@ -73,9 +77,10 @@ def show(context: click.Context, /, package: str, json_output: bool) -> None:
             }
         )
         return
-    rows = [setting for setting in options if setting.source != _DEFAULT]
+    # What is set comes last: on a small screen that is what stays.
+    rows = [setting for setting in options if setting.source == _DEFAULT]
+    rows += [setting for setting in options if setting.source != _DEFAULT]
     rows += [parameter._replace(name=f"parameter {parameter.name}") for parameter in parameters]
-    rows += [setting for setting in options if setting.source == _DEFAULT]
     print_table(("OPTION", "VALUE", "FROM"), [(row.name, _text(row.value), row.source) for row in rows])
 
 
@@ -120,7 +125,7 @@ def _name_only(entry: str) -> str:
     return f"{name}={_HIDDEN}" if equals else entry
 
 
-def _settle(options: Iterator[Setting], project: "ProjectFile") -> Iterator[Setting]:
+def _settle(options: Sequence[Setting], project: "ProjectFile") -> Iterator[Setting]:
     """The options with what the package says: less than the caller's word, more than `config.toml`."""
     source = project.source
     said = {key.replace("_", "-"): key for key in source.values} if source is not None else {}
@@ -136,11 +141,19 @@ def _settle(options: Iterator[Setting], project: "ProjectFile") -> Iterator[Sett
             yield option if option.source.startswith("HEREYA_TF_") else setting
 
 
-def _parameters(package: Path, project: "ProjectFile") -> Iterator[Setting]:
-    """The defaults that the files of a package have for parameters."""
-    from hereya_tf.inputs.hereyarc import read_hereyarc
+def _with_engine(option: Setting, hereyarc: "Hereyarc") -> Setting:
+    """The engine that the package asks for, where nobody else does."""
+    if option.name == "engine" and option.source == _DEFAULT:
+        return (
+            option._replace(value="tofu", source=hereyarc.file)
+            if hereyarc.asks_for_opentofu
+            else option._replace(value="auto")
+        )
+    return option
 
-    hereyarc = project.over(read_hereyarc(package))
+
+def _parameters(package: Path, hereyarc: "Hereyarc", project: "ProjectFile") -> Iterator[Setting]:
+    """The defaults that the files of a package have for parameters."""
     open_names = _open_names(package) if hereyarc.rules else frozenset()
     for name, rule in hereyarc.rules.items():
         if rule.default is None:

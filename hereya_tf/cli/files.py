@@ -51,5 +51,6 @@ class CallersFile:
     def _check(self) -> None:
         if self._outlet is not None and self._outlet.broken:
             self._outlet = None
+            self.is_open = False
             self._file.close()
             self._warn(f"`{self._path}` is not complete: it cannot be written any further")

@@ -32,7 +32,8 @@ _FLAG: dict[str, Any] = {"is_flag": True}
 _DURATION = Duration()
 
 ROWS = (
-    _row("Asking", "-y", "--yes", **_FLAG, help="Do not ask; needed without a terminal."),
+    _row("Asking", "-y", "--yes", **_FLAG,
+         help="Do not ask; `provision` and `destroy` need it without a terminal."),
 
     _row("Input", "-p", "--param", **_LINES, metavar="NAME=TEXT|NAME:=JSON",
          help="A parameter: a text, or JSON of any type."),
@@ -72,7 +73,7 @@ ROWS = (
     _row("Limits", "--lock-timeout", type=_DURATION, default="5m", show_default=True,
          help="How long the engine waits for the state's lock."),
     _row("Limits", "--grace", type=_DURATION, default="60s", show_default=True,
-         help="How long an interrupted engine gets to finish what is in flight."),
+         help="How long an interrupted engine gets for what is in flight."),
 
     _row("Choices", "--destroy", "destroy_plan", **_FLAG, help="Plan to destroy everything."),
     _row("Choices", "--parallelism", type=Count(), metavar="N", help="Actions at a time."),
@@ -83,7 +84,7 @@ ROWS = (
     _row("Choices", "--replace", "replaces", **_LINES, metavar="ADDRESS", help="Replace this resource."),
     _row("Choices", "--refresh/--no-refresh", default=True,
          help="Compare the state with reality first, or not."),
-    _row("Choices", "--reinit", **_FLAG, help="Run init even if nothing has changed since the last."),
+    _row("Choices", "--reinit", **_FLAG, help="Run init even if nothing has changed since the last init."),
     _row("Choices", "--upgrade", **_FLAG, help="Take the newest providers and modules that are allowed."),
     _row("Choices", "--reconfigure", **_FLAG, help="Take the backend as it is now, and leave the old state."),
     _row("Choices", "--migrate-state", **_FLAG, help="Copy the state to the backend as it is now (with --yes)."),
@@ -109,7 +110,7 @@ ROWS = (
     _row("Output", "-v", "--verbose", **_FLAG, help="All that the engine says."),
     _row("Output", "--color", type=click.Choice(("auto", "always", "never")), default="auto",
          help="Colours on stderr."),
-    _row("Output", "--no-progress", **_FLAG, help="No heartbeat lines."),
+    _row("Output", "--no-progress", **_FLAG, help="Plain lines instead of a live view, without heartbeats."),
 )  # fmt: skip
 _JSON_OF_OUTPUT = "The engine's own JSON of all outputs, as by --format json."
 

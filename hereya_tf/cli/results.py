@@ -53,6 +53,7 @@ class OutputPresenter:
         self._stdout = stdout
         self._environment = environment
         self._rendered: Rendered | None = None
+        self._has_none = False
 
     def present(self, outputs: Mapping[str, Output], redactor: Redactor) -> None:
         """Render them; for GitHub, into its file. Raises BadInput for what the form cannot hold."""
@@ -60,6 +61,7 @@ class OutputPresenter:
         from hereya_tf.outputs.github_file import append_github_output, github_output_file
 
         chosen = _output_format(self._options, outputs)
+        self._has_none = not outputs
         path = github_output_file(self._environment) if chosen is OutputFormat.GITHUB else None
         self._rendered = render(
             chosen,
@@ -91,6 +93,8 @@ class OutputPresenter:
         stdout = self._stdout
         if self._rendered is not None:
             stdout.write(self._rendered.stdout)
+            if self._has_none and not self._options["quiet"]:
+                stderr.write("the package has no outputs\n")
             if self._options["output_name"] and not self._options["output_format"]:
                 stdout.write("" if self._rendered.stdout.endswith("\n") else "\n")
             _tell_withheld(self._rendered.withheld, self._options, stderr)
@@ -121,12 +125,16 @@ def _print_outputs(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr
 
         stdout.write(_table(result_rows(env, ended.result.outputs, ended.withheld)))
     else:
-        _write_lines(stdout, [f"{name}={shlex.quote(text)}" for name, text in env.items()])
+        from hereya_tf.outputs.variables import shell_names
+
+        names = shell_names(env)
+        _write_lines(stdout, [f"{names[name]}={shlex.quote(text)}" for name, text in env.items()])
     _tell_withheld(ended.withheld, options, stderr)
 
 
 def _tell_withheld(names: Sequence[str], options: Mapping[str, Any], stderr: Outlet) -> None:
-    if names and not options["quiet"]:
+    # A table has their names in it.
+    if names and not options["quiet"] and not (os.isatty(_STDOUT) and not options["output_format"]):
         listed = ", ".join(f"`{name}`" for name in names)
         stderr.write(f"left out because they are sensitive: {listed} (--show-sensitive shows them)\n")
 

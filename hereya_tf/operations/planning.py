@@ -6,11 +6,9 @@ from pathlib import Path
 from hereya_tf import __version__
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import PlanOptions, Step
-from hereya_tf.errors import NoRoom
 from hereya_tf.events import timestamp
 from hereya_tf.operations.initialising import act_initialised
 from hereya_tf.operations.performance import Performance
-from hereya_tf.runs.directory import is_full
 
 CHANGES_EXIT_CODE = 2
 
@@ -52,7 +50,7 @@ def drift(performance: Performance) -> None:
 
 
 def plan_into(performance: Performance, options: PlanOptions) -> Path:
-    """Make a plan; its private file lasts as long as the run. Raises NoRoom."""
+    """Make a plan; its private file lasts as long as the run."""
     assignment = performance.assignment
     saved = performance.context.directory.private_file("plan.bin", "", grows=True)
     performance.planned = performance.run(
@@ -61,11 +59,6 @@ def plan_into(performance: Performance, options: PlanOptions) -> Path:
             assignment.options, options, out=saved, variable_files=assignment.variable_files
         ),
     )
-    if is_full(saved):  # the engine does not notice that the plan is cut off
-        raise NoRoom(
-            f"the disk of `{saved}` is full, so the plan may not be complete",
-            "free some space, and plan again; `HEREYA_TF_STATE_DIR` and `TMPDIR` tell where there is more",
-        )
     return saved
 
 

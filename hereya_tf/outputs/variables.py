@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from hereya_tf.errors import BadInput
 
@@ -124,3 +125,13 @@ def _refusal(output: str, why: str) -> BadInput:
         f"output `{output}` cannot be given in this format: {why}",
         "use `--format json`, or name the output and use `--format raw`",
     )
+
+
+def shell_names(names: Iterable[str]) -> Mapping[str, str]:
+    """Names that a shell can assign to, as far as they go: a run that has succeeded is not to fail on a name."""
+    wanted = {name: name.replace("-", "_") for name in names}
+    taken = Counter(wanted.values())
+    return {
+        name: new if taken[new] == 1 and _NAME.fullmatch(new) else name
+        for name, new in wanted.items()
+    }

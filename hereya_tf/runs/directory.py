@@ -43,7 +43,7 @@ class Capture(NamedTuple):
 
     def is_cut_off(self) -> bool:
         """Whether the disk has no room left for what the engine says."""
-        return any(is_full(path) for path in self.paths)
+        return any(free_bytes(path.parent) < _BLOCK_BYTES for path in self.paths)
 
     def discard(self) -> None:
         """Close both, and remove what has a name."""
@@ -212,11 +212,6 @@ class RunDirectory:
             self._warn(
                 f"`{self.path}` cannot be written, so this run leaves no full history: {error.strerror}"
             )
-
-
-def is_full(file: Path) -> bool:
-    """Whether the disk of a file that somebody has written has no room left: its end may be missing."""
-    return free_bytes(file.parent) < _BLOCK_BYTES
 
 
 def remove_all_but_kept(directory: Path) -> None:

@@ -16,7 +16,13 @@ from typing import BinaryIO, NamedTuple
 
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.supervision.patience import Asked, Move, next_move
-from hereya_tf.supervision.process_table import ProcessIdentity, end_group, identify, is_our_child
+from hereya_tf.supervision.process_table import (
+    ProcessIdentity,
+    end_group,
+    group_lives,
+    identify,
+    is_our_child,
+)
 
 POLL_SECONDS = 0.02
 HEARTBEAT_SECONDS = 10.0
@@ -39,12 +45,16 @@ class Command(NamedTuple):
 
 
 class Exit(NamedTuple):
-    """How a command ended: a code, or the signal that ended it; `insisted` when it was interrupted twice."""
+    """How a command ended: a code, or the signal that ended it; `insisted` when it was interrupted twice.
+
+    `left_behind`: processes that it had started outlived it, and were ended.
+    """
 
     code: int | None
     signal: int | None
     seconds: float
     insisted: bool
+    left_behind: bool = False
 
 
 class Watcher(NamedTuple):
@@ -133,7 +143,9 @@ def run_command(
     code = process.returncode
     seconds = clock() - began
     signal_number = -code if code < 0 else None
-    return Exit(None if code < 0 else code, signal_number, seconds, supervised.insisted)
+    return Exit(
+        None if code < 0 else code, signal_number, seconds, supervised.insisted, supervised.left_behind
+    )
 
 
 class _Supervised:
@@ -158,6 +170,7 @@ class _Supervised:
         self._began = began
         self._asked = Asked()
         self._is_clean = False
+        self.left_behind = False
         self._heard_at = began
         # False for anything that is not a child of ours: signals to a group are for real children only.
         self._real = is_our_child(process.pid)
@@ -184,7 +197,10 @@ class _Supervised:
             if now >= beat_at:
                 self._watcher.heartbeat(now - self._began)
                 beat_at = now + HEARTBEAT_SECONDS
-        self._clean_up()
+        self._listen()
+        # Only what may have been meant to stay is worth a look at every process there is.
+        self.left_behind = self._real and self._watcher.mutating() and group_lives(self._process.pid)
+        self._clean_up(self._linger)
         self._hear_out()
 
     def abandon(self) -> None:
@@ -195,7 +211,7 @@ class _Supervised:
         while not self._ended():
             self._interrupt.wait(POLL_SECONDS)
             self._mind_limits(self._clock())
-        self._clean_up()
+        self._clean_up(time.sleep)
 
     def close(self) -> None:
         if self._exit_descriptor is not None:
@@ -267,7 +283,13 @@ class _Supervised:
         # WNOWAIT keeps the zombie, and with it the group's number, until the group has been cleaned.
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def _clean_up(self) -> None:
+    def _linger(self, seconds: float) -> None:
+        """A pause at the end: what the engine has said is heard, and time passes on the screen."""
+        time.sleep(seconds)
+        self._listen()
+        self._watcher.idle()
+
+    def _clean_up(self, pause: Callable[[float], None]) -> None:
         """Wait for the engine that has ended, and end what it has left in its group."""
         if self._is_clean:
             return
@@ -276,7 +298,7 @@ class _Supervised:
                 os.killpg(self._process.pid, signal.SIGTERM)
         self._process.wait(REAP_SECONDS)
         if self._real:
-            end_group(self._process.pid, grace=SURVIVOR_GRACE_SECONDS, pause=time.sleep)
+            end_group(self._process.pid, grace=SURVIVOR_GRACE_SECONDS, pause=pause)
         self._is_clean = True
 
 

@@ -89,7 +89,7 @@ def end_group(group: int, *, grace: float, pause: Callable[[float], None]) -> bo
     def send(number: int) -> None:
         os.killpg(group, number)
 
-    return _end(send, lambda: _group_lives(group), grace, pause)
+    return _end(send, lambda: group_lives(group), grace, pause)
 
 
 def end_processes(
@@ -145,7 +145,8 @@ def _end(
     return True
 
 
-def _group_lives(group: int) -> bool:
+def group_lives(group: int) -> bool:
+    """Whether a process group has a member that has not ended."""
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):

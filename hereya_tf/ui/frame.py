@@ -106,7 +106,7 @@ def _warnings(progress: Progress, stop: Stop, now: float) -> list[str]:
     if not progress.mutating:
         return ["nothing is being changed, so nothing can be lost"]
     left = _whole(stop.grace - (now - stop.asked_at))
-    texts = [f"it finishes what is in flight, for up to {left} more"]
+    texts = [f"the engine gets up to {left} more for what is in flight"]
     if at_stake and stop.reason == "signal":
         texts.append(f"a second Ctrl-C ends it at once: {resources} in flight would not be in the state")
     return texts

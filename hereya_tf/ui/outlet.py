@@ -4,6 +4,7 @@ A pipe nobody reads, a closed one, a full disk behind it: the run goes on. What 
 kept, in memory and then in a file, and tried again at every flush; `drain` gives the reader its last chance.
 """
 
+import errno
 import os
 import select
 import time
@@ -29,6 +30,8 @@ class Outlet:
         self._pending_bytes = 0
         self._overflow = _Overflow()
         self.broken = False
+        # Why, unless whoever reads it has gone: that is no fault.
+        self.failure: str | None = None
 
     @property
     def is_waiting(self) -> bool:
@@ -98,8 +101,9 @@ class Outlet:
             written = os.write(self._target, data[:PIECE_BYTES])
         except BlockingIOError:
             return False
-        except OSError:  # closed, or a full disk: nobody can be told anything here any more
+        except OSError as error:  # closed, or a full disk: nobody can be told anything here any more
             self.broken = True
+            self.failure = None if error.errno in (errno.EPIPE, errno.EBADF) else error.strerror
             return False
         self._pending_bytes -= written
         self._pending[0] = data[written:]

@@ -188,7 +188,8 @@ class PlainLines:
     def _result(self, record: Record) -> list[str]:
         total = format_seconds(record["timings"]["total"])
         if not record["success"]:
-            return [f"{record['status'].replace('_', ' ')} after {total}"]
+            done = f": {achieved_text(record)}" if any(record["changes"].values()) else ""
+            return [f"{record['status'].replace('_', ' ')} after {total}{done}"]
         done = achieved_text(record)
         return [f"succeeded after {total}{': ' if done else ''}{done}"]
 

@@ -72,7 +72,7 @@ def counts_text(changes: Mapping[str, int]) -> str:
 
 
 def achieved_text(record: Record) -> str:
-    """What a run that succeeded has come to, from its result; empty when that is all there is to say."""
+    """What a run has come to, from its result; empty when that is all there is to say."""
     match record["operation"]:
         case "plan":
             return planned_text(record["changes"])

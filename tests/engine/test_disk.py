@@ -263,25 +263,6 @@ def test_a_plan_is_made_and_applied_where_the_state_directory_has_no_room(
     assert applied.result["changes"]["add"] == 1
 
 
-def test_a_plan_that_may_be_cut_off_is_no_plan(
-    cli: CommandLine, fake_engine: FakeEngine, make_package: MakePackage, mount: Mount, tmp_path: Path
-) -> None:
-    disk = mount("9m")
-    package = make_package(scenes.NOTHING)
-    fake_engine.plays({"plan": [*scenes.planned(1), {"touch": "started"}, {"wait_for_file": "go"}]})
-    arguments = ("plan", package, "--out", tmp_path / "a.plan", "--json", "--engine", fake_engine.path)
-
-    running = cli.start(*arguments, env={"HEREYA_TF_STATE_DIR": str(disk)})
-    scenes.wait_for_file(package / "started")
-    fill(disk)
-    (package / "go").touch()
-    ended = running.finish()
-
-    assert [event["ok"] for event in ended.events if event["type"] == "step_finished"] == [True, True]
-    assert (ended.exit_code, ended.result["failure"]["class"]) == (1, "disk-full")
-    assert not (tmp_path / "a.plan").exists()
-
-
 @pytest.mark.real_engine
 def test_a_lock_file_is_put_there_whole_or_not_at_all(
     hereya: Driver, make_package: MakePackage, providers: Path, mount: Mount, tmp_path: Path
@@ -297,3 +278,16 @@ def test_a_lock_file_is_put_there_whole_or_not_at_all(
 
     assert failure(refused)[:2] == (3, "bad-package")
     assert names(disk) == ["ballast", "main.tf"]
+
+
+@pytest.mark.real_engine
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+@pytest.mark.parametrize("option", ["--plan-json", "--plan-text"])
+def test_a_plan_that_cannot_be_written_to_its_end_is_no_success(
+    hereya: Driver, make_package: MakePackage, option: str
+) -> None:
+    package = make_package({"main.tf": 'resource "terraform_data" "x" {}\n'})
+
+    ended = hereya.start("plan", package, option, "/dev/full").finish()
+
+    assert failure(ended)[:2] == (1, "disk-full")

@@ -263,3 +263,26 @@ def test_its_record_is_in_the_history(hereya: Driver, package: Path) -> None:
 
     newest = json.loads(hereya.cli("runs", "list", "--json").stdout)["runs"][-1]
     assert (newest["operation"], newest["state"]) == ("output", "succeeded")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("command", [("output", "--format", "shell"), ("plan",)])
+def test_a_result_that_cannot_be_written_is_no_success(
+    hereya: Driver, package: Path, command: tuple[str, ...]
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        shown = hereya.cli.start(
+            command[0], package, "--engine", hereya.wish, *command[1:], stdout=full
+        ).finish()
+
+    assert shown.exit_code == 1
+    assert "what was to go to stdout is not complete: No space left on device" in shown.stderr
+
+
+def test_a_package_without_outputs_says_so(hereya: Driver, make_package: MakePackage) -> None:
+    package = make_package({"main.tf": 'resource "terraform_data" "x" {}\n'})
+    succeeded(hereya.provision(package))
+
+    shown = hereya.cli("output", package, "--engine", hereya.wish)
+
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", "the package has no outputs\n")

@@ -20,7 +20,8 @@ from hereya_tf.bundle.manifest import encode_manifest
 from hereya_tf.errors import BadInput, HereyaError, NoRoom
 from tests.bundles import IDENTITY, MANIFEST, SALT
 
-PLAN = b"the engine's plan\0" * 1000
+# It ends as every plan of an engine does.
+PLAN = b"the engine's plan\0" * 1000 + b"PK\5\6" + bytes(18)
 LOCK = b'provider "registry.terraform.io/hashicorp/null" {\n  version = "3.2.2"\n}\n'
 VALID = {"manifest.json": encode_manifest(MANIFEST).encode(), "salt": SALT, "plan": PLAN}
 
@@ -74,6 +75,25 @@ def test_a_bundle_holds_what_was_put_into_it_and_the_providers_of_its_lock_file(
     manifest = MANIFEST._replace(identity=IDENTITY._replace(providers=providers))
     assert (written, read) == (path, Bundle(path, manifest, lock_file))
     assert read.extract_plan(tmp_path / "out").read_bytes() == PLAN
+
+
+def test_nothing_but_a_bundle_is_written_over(tmp_path: Path, bundle: Path) -> None:
+    configuration, empty = tmp_path / "main.tf", tmp_path / "empty"
+    configuration.write_text('resource "terraform_data" "x" {}\n')
+    empty.touch()
+
+    sentence = "`…` is there already, and is not a plan bundle"
+    assert refusal(configuration, check_destination) == sentence
+    assert (check_destination(empty), check_destination(bundle)) == (empty, bundle)
+
+
+@pytest.mark.parametrize("length", [0, 1000, len(PLAN) - 1])
+def test_half_a_plan_is_no_plan(tmp_path: Path, plan: Path, length: int) -> None:
+    plan.write_bytes(PLAN[:length])
+
+    with pytest.raises(NoRoom, match="the engine has written half a plan"):
+        write_bundle(tmp_path / "b", plan=plan, lock_file=None, manifest=MANIFEST)
+    assert not (tmp_path / "b").exists()
 
 
 def test_it_is_readable_for_the_user_alone_whatever_the_umask(tmp_path: Path, plan: Path) -> None:

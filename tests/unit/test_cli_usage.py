@@ -7,6 +7,7 @@ import pytest
 
 from tests.command_line import CommandLine, Result
 from tests.conftest import MakePackage
+from tests.engine import scenes
 from tests.fake_engine import FakeEngine
 
 HELP = {
@@ -202,3 +203,47 @@ def test_a_closed_stdin_is_no_terminal(cli: CommandLine, package: Path) -> None:
 
 def test_nobody_to_complain_to_is_no_reason_for_another_exit_code(cli: CommandLine) -> None:
     assert cli.start("frobnicate", preexec_fn=lambda: os.close(2)).finish().exit_code == 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "one", "other"),
+    [
+        ("plan {package} --out both --result-file ./both", "--out", "--result-file"),
+        ("plan {package} --plan-json both --plan-text both", "--plan-json", "--plan-text"),
+        ("apply {package} both --yes --result-file both", "BUNDLE", "--result-file"),
+        (
+            "provision {package} --yes --report-file both.txt --report-file both.txt",
+            "--report-file",
+            "--report-file",
+        ),
+    ],
+)
+def test_two_options_that_name_one_file(
+    cli: CommandLine,
+    package: Path,
+    tmp_path: Path,
+    fake_engine: FakeEngine,
+    arguments: str,
+    one: str,
+    other: str,
+) -> None:
+    both = tmp_path / "caller" / "both"
+    both.write_bytes(b"what was there")
+
+    ended = cli(*arguments.format(package=package).split(), "--engine", fake_engine.path)
+
+    assert (ended.exit_code, ended.stdout) == (64, "")
+    assert f"`{one}` and `{other}` name the same file" in ended.stderr
+    assert both.read_bytes() == b"what was there"
+    assert untouched(fake_engine, package, tmp_path)
+
+
+def test_a_pipe_may_be_shared(cli: CommandLine, package: Path, fake_engine: FakeEngine) -> None:
+    fake_engine.plays({"apply": scenes.applied()})
+
+    ended = cli(
+        *("provision", package, "--yes", "--json", "--engine", fake_engine.path),
+        *("--events-file", "/dev/null", "--result-file", "/dev/null"),
+    )
+
+    assert ended.exit_code == 0

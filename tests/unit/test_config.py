@@ -571,7 +571,7 @@ def test_commands_that_are_no_runs_have_no_use_for_it(cli: CommandLine, file: Pa
 # What is shown
 
 
-def test_what_is_set_comes_first_with_its_place(cli: CommandLine, package: Path, file: Path) -> None:
+def test_what_is_set_comes_last_with_its_place(cli: CommandLine, package: Path, file: Path) -> None:
     file.write_text(
         "# mine\nlock_timeout = '1m'\nenv = [\n  'A=secret',\n]\ngrace = 7\nengine-version = '1.9'\n"
     )
@@ -600,7 +600,7 @@ def test_what_is_set_comes_first_with_its_place(cli: CommandLine, package: Path,
     assert (ran.exit_code, ran.stderr) == (0, "")
     assert "secret" not in ran.stdout.replace("secret_key=…", "")
     assert lines[0].split() == ["OPTION", "VALUE", "FROM"]
-    assert [" ".join(line.split()) for line in lines[1:16]] == [
+    assert [" ".join(line.split()) for line in lines[-14:]] == [
         "param a=… b:=… HEREYA_TF_PARAM",
         "var-file a.tfvars hereya-tf.toml:2",
         f"env A=… {file}:3",
@@ -615,10 +615,20 @@ def test_what_is_set_comes_first_with_its_place(cli: CommandLine, package: Path,
         "parameter hidden … hereya-tf.toml:6",
         "parameter api_token … hereya-tf.toml:7",
         "parameter undeclared … hereya-tf.toml:8",
-        "yes false default",
     ]
-    assert {row[-1] for row in table[16:]} == {"default"}
+    assert {row[-1] for row in table[1:-14]} == {"default"}
     assert ("wait", "30m", "default") in table
+    assert ("engine", "auto", "default") in table
+
+
+def test_the_engine_that_a_package_asks_for(cli: CommandLine, package: Path) -> None:
+    (package / "hereyarc.yaml").write_text("iac: opentofu\n")
+
+    ran = cli("config", "show", package)
+    named = cli("config", "show", package, env={"HEREYA_TF_ENGINE": "terraform"})
+
+    assert ["engine", "tofu", "hereyarc.yaml"] in [line.split() for line in ran.stdout.splitlines()]
+    assert named.stdout.splitlines()[-1].split() == ["engine", "terraform", "HEREYA_TF_ENGINE"]
 
 
 def test_the_table_fits_a_terminal_when_little_is_set(cli: CommandLine, package: Path) -> None:
@@ -652,7 +662,7 @@ def test_what_the_caller_says_wins_over_the_packages_version(cli: CommandLine, p
 
     ran = cli("config", "show", cwd=package, env={"HEREYA_TF_ENGINE_VERSION": "~> 1.11"})
 
-    assert ran.stdout.splitlines()[1].split() == ["engine-version", "~>", "1.11", "HEREYA_TF_ENGINE_VERSION"]
+    assert ran.stdout.splitlines()[-1].split() == ["engine-version", "~>", "1.11", "HEREYA_TF_ENGINE_VERSION"]
     assert "1.10" not in ran.stdout
 
 

@@ -217,7 +217,7 @@ def test_ctrl_c_says_what_happens_and_what_a_second_one_would_cost() -> None:
     assert rows(told(*APPLYING, cancelling()), 13.0)[:4] == [
         "",
         "    13s  provision shop · workspace default · stopping",
-        "         ! it finishes what is in flight, for up to 50s more",
+        "         ! the engine gets up to 50s more for what is in flight",
         "         ! a second Ctrl-C ends it at once: the 3 resources in flight would not",
     ]
     assert rows(told(*APPLYING, cancelling()), 13.0)[4] == "           be in the state"
@@ -231,7 +231,7 @@ def test_a_grace_that_is_over_is_not_negative() -> None:
 def test_who_did_not_press_ctrl_c_is_not_told_of_a_second_one(reason: str) -> None:
     shown = rows(told(*APPLYING, cancelling(reason)), 4.0)
 
-    assert "! it finishes what is in flight, for up to 59s more" in shown[2]
+    assert "! the engine gets up to 59s more for what is in flight" in shown[2]
     assert "Ctrl-C" not in "".join(shown)
 
 

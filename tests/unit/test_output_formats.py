@@ -24,6 +24,7 @@ from hereya_tf.errors import BadInput
 from hereya_tf.outputs.formats import OutputFormat, Rendered, Row, render, result_rows
 from hereya_tf.outputs.github_file import append_github_output, github_output_file
 from hereya_tf.outputs.json_layout import lay_out
+from hereya_tf.outputs.variables import shell_names
 from hereya_tf.stream.outputs import Output, output_text, read_document, read_output_values
 
 OUTPUTS = {
@@ -792,4 +793,14 @@ def test_every_value_is_printed_whole_somewhere() -> None:
         name: output_text(output.value)
         for name, output in OUTPUTS.items()
         if name not in ("nothing", "unknown", "kept")
+    }
+
+
+def test_names_after_a_run_are_a_shell_s_as_far_as_they_go() -> None:
+    assert shell_names(["vpc-id", "a-b", "a_b", "größe", "plain"]) == {
+        "vpc-id": "vpc_id",
+        "a-b": "a-b",
+        "a_b": "a_b",
+        "größe": "größe",
+        "plain": "plain",
     }

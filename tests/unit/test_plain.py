@@ -203,7 +203,7 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
         ),
         pytest.param(
             result(success=False, status="timed_out", exit_code=124, failure=FAILURE),
-            ["timed out after 1m05s"],
+            ["timed out after 1m05s: 2 added, 0 changed, 1 destroyed, 3 imported, 4 forgotten (1 replaced)"],
             id="timed-out",
         ),
     ],
@@ -267,7 +267,7 @@ LOOK = """\
     12s  apply    a.b: creating
     17s  apply    error: It failed
     18s  apply    failed after 1.0s (exit code 1)
-    19s  end      failed after 1m05s"""
+    19s  end      failed after 1m05s: 2 added, 0 changed, 1 destroyed, 3 imported, 4 forgotten (1 replaced)"""
 
 
 def test_the_look_of_a_run() -> None:
