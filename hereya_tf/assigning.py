@@ -5,10 +5,11 @@ from pathlib import Path
 
 from hereya_tf.engine.commands import Step
 from hereya_tf.engine_files import write_backend_files, write_variable_files
-from hereya_tf.events import Operation, Question
+from hereya_tf.events import Operation
 from hereya_tf.inputs import values
 from hereya_tf.operations.assignment import Assignment
 from hereya_tf.preparation import Prepared
+from hereya_tf.question import Question
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.workspace import local_workspaces, unknown_workspace

@@ -9,7 +9,7 @@ from hereya_tf.engine import Binary
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import HereyaError
 from hereya_tf.events import Operation
-from hereya_tf.operations import Performance
+from hereya_tf.operations import Execution
 from hereya_tf.redaction import Redactor
 from hereya_tf.runs import outcome
 from hereya_tf.runs.directory import REPORT, RunDirectory
@@ -45,7 +45,7 @@ class Facts(NamedTuple):
     package: Path
     workspace: str
     binary: Binary | None
-    performance: Performance | None
+    execution: Execution | None
     error: HereyaError | None
     waited: float | None
     engine_seconds: float | None
@@ -57,15 +57,15 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
 
     `reveal` says that the user asked to see sensitive values.
     """
-    performance, error, binary = facts.performance, facts.error, facts.binary
-    outputs = performance.outputs if performance is not None else {}
+    execution, error, binary = facts.execution, facts.error, facts.binary
+    outputs = execution.outputs if execution is not None else {}
     shown = outcome.present_outputs(outputs, redactor, reveal=False)
     everything = outcome.present_outputs(outputs, redactor, reveal=True)
     result = events.Result(
         success=error is None,
         status=outcome.Status.SUCCEEDED if error is None else outcome.status_of(error),
         reason=None if error is None else redactor.text(str(error)),
-        exit_code=_exit_code(performance) if error is None else outcome.exit_code_of(error),
+        exit_code=_exit_code(execution) if error is None else outcome.exit_code_of(error),
         operation=facts.operation,
         package=str(facts.package),
         workspace=facts.workspace,
@@ -73,7 +73,7 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
         env=shown.env,
         outputs=shown.outputs,
         changes=_changes(facts),
-        drift=performance.drifted if performance is not None else None,
+        drift=execution.drifted if execution is not None else None,
         failure=None if error is None else _failure(facts, error, directory, redactor),
         timings=_timings(facts),
         report=None,
@@ -81,50 +81,50 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
     if error is not None:
         result = result._replace(report=_write_report(result, directory, redactor))
     revealed = result._replace(env=everything.env, outputs=everything.outputs)
-    is_told = performance is not None and performance.engine_has_spoken
-    return Ended(result, revealed, () if reveal else shown.withheld, _plan_view(performance), is_told)
+    is_told = execution is not None and execution.engine_has_spoken
+    return Ended(result, revealed, () if reveal else shown.withheld, _plan_view(execution), is_told)
 
 
-def _exit_code(performance: Performance | None) -> int:
-    return performance.exit_code if performance is not None else 0
+def _exit_code(execution: Execution | None) -> int:
+    return execution.exit_code if execution is not None else 0
 
 
 def _changes(facts: Facts) -> events.ChangeCounts:
     """What was done; of a plan, what would be."""
-    performance = facts.performance
-    if performance is None:
+    execution = facts.execution
+    if execution is None:
         return events.ChangeCounts()
-    planned = performance.planned
+    planned = execution.planned
     if facts.operation is Operation.PLAN and planned is not None:
         return planned.summary.planned
-    return performance.acted.summary.done if performance.acted is not None else events.ChangeCounts()
+    return execution.acted.summary.done if execution.acted is not None else events.ChangeCounts()
 
 
-def _plan_view(performance: Performance | None) -> PlanView | None:
-    planned = performance.planned if performance is not None else None
-    if performance is None or planned is None:
+def _plan_view(execution: Execution | None) -> PlanView | None:
+    planned = execution.planned if execution is not None else None
+    if execution is None or planned is None:
         return None
-    drifts = performance.assignment.operation is Operation.DRIFT
+    drifts = execution.assignment.operation is Operation.DRIFT
     return PlanView(
         changes=planned.summary.drifted if drifts else planned.summary.changes,
         counts=events.ChangeCounts() if drifts else planned.summary.planned,
-        difference=performance.difference,
-        document=performance.plan_document,
+        difference=execution.difference,
+        document=execution.plan_document,
     )
 
 
 def _failure(
     facts: Facts, error: HereyaError, directory: RunDirectory, redactor: Redactor
 ) -> events.FailureInfo:
-    performance = facts.performance
-    failed = performance.failed if performance is not None else None
-    acted = performance.acted if performance is not None else None
+    execution = facts.execution
+    failed = execution.failed if execution is not None else None
+    acted = execution.acted if execution is not None else None
     errors = tuple(failed.summary.errors) if failed is not None else ()
     engine = facts.binary.engine.executable if facts.binary is not None else "terraform"
     end = outcome.EngineEnd(
         mutated=acted is not None and acted.summary.mutating,
         by_itself=acted is not None and acted.exit.code is not None and not acted.exit.insisted,
-        errored_state=_errored_state(performance, directory),
+        errored_state=_errored_state(execution, directory),
     )
     hints = error.hints or (_AFTER_INTERRUPT if end.mutated and end.by_itself else ())
     return events.FailureInfo(
@@ -148,9 +148,9 @@ def _redacted(event: events.DiagnosticEvent, redactor: Redactor) -> events.Diagn
     )
 
 
-def _errored_state(performance: Performance | None, directory: RunDirectory) -> str | None:
+def _errored_state(execution: Execution | None, directory: RunDirectory) -> str | None:
     """Where the engine left the state when it could not save it; what it could only print is in a file."""
-    left = performance.errored_state if performance is not None else None
+    left = execution.errored_state if execution is not None else None
     path = directory.emergency_state or left
     return str(path) if path is not None else None
 
@@ -167,7 +167,7 @@ def _write_report(result: events.Result, directory: RunDirectory, redactor: Reda
 
 
 def _timings(facts: Facts) -> events.Timings:
-    seconds: Mapping[Step, float] = facts.performance.seconds if facts.performance is not None else {}
+    seconds: Mapping[Step, float] = facts.execution.seconds if facts.execution is not None else {}
 
     def rounded(value: float | None) -> float | None:
         return None if value is None else round(value, 3)

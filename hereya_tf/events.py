@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Mapping
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from hereya_tf import exact
@@ -206,18 +205,6 @@ class ChangeCounts(NamedTuple):
     replace: int = 0
     import_: int = 0
     forget: int = 0
-
-
-class Question(NamedTuple):
-    """What a person is asked before anything is changed."""
-
-    operation: Operation
-    package: Path
-    planned: ChangeCounts
-    # The first of them, as many as are kept; `planned` counts them all.
-    changes: tuple[ChangeEvent, ...] = ()
-    # The engine's own words on it, for people.
-    difference: str = ""
 
 
 class StateInfo(NamedTuple):

@@ -46,14 +46,13 @@ class Prepared(NamedTuple):
 
     def identify(self, salt: bytes) -> "Identity":
         """What a plan made or applied here is for."""
-        from hereya_tf.bundle.digest import identify
+        from hereya_tf.bundle.identity import identify
 
         return identify(
             self.package,
             self.workspace,
             self.binary,
             self.values,
-            defaults=self.values.defaults,
             environment=self.environment,
             salt=salt,
         )

@@ -12,10 +12,11 @@ from hereya_tf.assigning import prepare_assignment
 from hereya_tf.ending import Ended, Facts, conclude
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import HereyaError, own_fault
-from hereya_tf.events import Operation, Question
-from hereya_tf.operations import LocksNeeded, Performance, perform
+from hereya_tf.events import Operation
+from hereya_tf.operations import Execution, LocksNeeded, perform
 from hereya_tf.places import Places
 from hereya_tf.preparation import Prepared, prepare
+from hereya_tf.question import Question
 from hereya_tf.redaction import Redactor
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs import history
@@ -65,7 +66,7 @@ class Run:
         interrupt: Interrupt,
         sinks: Sequence[Sink],
         ask: Callable[[Question, Callable[..., None]], bool] | None,
-        present: Callable[[Performance, Redactor], None] | None = None,
+        present: Callable[[Execution, Redactor], None] | None = None,
     ) -> None:
         self._request = request
         # Once and for all: a link to the current release may be turned while a run waits or works.
@@ -85,7 +86,7 @@ class Run:
         self._journal = Journal(self.id, self._redactor, (log, *sinks))
         self._record: history.RunRecord | None = None
         self._prepared: Prepared | None = None
-        self._performance: Performance | None = None
+        self._execution: Execution | None = None
         self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
 
     def execute(self) -> Ended:
@@ -105,7 +106,7 @@ class Run:
             return self._told(error)
         except Exception as caught:  # noqa: BLE001 - what cannot be told must not hide that the run is over
             # What has been done stays in the log; the outputs may be what cannot be told.
-            self._performance = None
+            self._execution = None
             return self._told(self._fault(caught))
 
     def _begin(self) -> None:
@@ -194,12 +195,12 @@ class Run:
             on_start=lambda step, attempt, process: self._engine_started(held, step, attempt, process),
             may_run_remotely=prepared.may_run_remotely,
         )
-        self._performance = Performance(context, assignment)
+        self._execution = Execution(context, assignment)
         try:
-            perform(self._performance)
+            perform(self._execution)
             self._mask_named_outputs()
             if self._present is not None:
-                self._present(self._performance, self._redactor)
+                self._present(self._execution, self._redactor)
         finally:
             for lock in held:
                 lock.record_engine(None)
@@ -260,8 +261,8 @@ class Run:
         return _located_fault(caught, debug=bool(self._environment.get("HEREYA_TF_DEBUG")))
 
     def _mask_named_outputs(self) -> None:
-        if self._prepared is not None and self._performance is not None:
-            outputs = self._performance.outputs
+        if self._prepared is not None and self._execution is not None:
+            outputs = self._execution.outputs
             for name in self._prepared.masked_outputs.intersection(outputs):
                 self._redactor.add(outputs[name].value)
 
@@ -280,7 +281,7 @@ class Run:
             package=self._request.package,
             workspace=record.workspace if record is not None else "",
             binary=prepared.binary if prepared is not None else None,
-            performance=self._performance,
+            execution=self._execution,
             error=error,
             waited=self._timer.parts.get("wait"),
             engine_seconds=self._timer.parts.get("engine"),

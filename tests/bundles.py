@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hereya_tf.bundle.digest import identify
+from hereya_tf.bundle.identity import identify
 from hereya_tf.bundle.manifest import Identity, Manifest, StatePlace, VariableDigests
 from hereya_tf.engine import Binary, EngineName, Version
 from hereya_tf.inputs.given import Given, Source, parse_parameter
@@ -66,7 +66,6 @@ def look(
         ),
         engine,
         plan_values(package, environment=env, inputs=inputs, defaults=given),
-        defaults=given,
         environment=environment,
         salt=SALT,
     )

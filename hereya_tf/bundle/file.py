@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, NamedTuple
 
-from hereya_tf.bundle.digest import LARGEST_LOCK_FILE
+from hereya_tf.bundle.identity import LARGEST_LOCK_FILE
 from hereya_tf.bundle.manifest import Manifest, NewerFormatError, decode_manifest, encode_manifest
 from hereya_tf.engine.evidence import LOCK_FILE
 from hereya_tf.errors import BadInput, HereyaError, NoRoom

@@ -12,7 +12,7 @@ from hereya_tf.cli.results import OutputPresenter, print_results
 from hereya_tf.ending import Ended
 from hereya_tf.errors import BadInput, FailureClass, NoRoom
 from hereya_tf.events import Operation
-from hereya_tf.operations import Performance
+from hereya_tf.operations import Execution
 from hereya_tf.redaction import Redactor
 from hereya_tf.run import Run
 from hereya_tf.run_request import RunRequest
@@ -48,11 +48,11 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
         presenter = OutputPresenter(options, environment, stdout) if is_output else None
         plan_files = [option for option in _PLAN_FILES if option in results]
 
-        def present(performance: Performance, redactor: Redactor) -> None:
+        def present(execution: Execution, redactor: Redactor) -> None:
             if presenter is not None:
-                presenter.present(performance.outputs, redactor)
+                presenter.present(execution.outputs, redactor)
             for option in plan_files:
-                _write_plan(results[option], performance, option)
+                _write_plan(results[option], execution, option)
 
         run = Run(
             request,
@@ -89,9 +89,9 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
     return ended.result.exit_code
 
 
-def _write_plan(file: CallersFile, performance: Performance, option: str) -> None:
+def _write_plan(file: CallersFile, execution: Execution, option: str) -> None:
     """Raises NoRoom: half a plan would be approved as if it were all of it."""
-    file.write(performance.plan_document if option == "plan_json" else performance.difference)
+    file.write(execution.plan_document if option == "plan_json" else execution.difference)
     file.flush()
     if not file.is_open:
         name = option.replace("_", "-")

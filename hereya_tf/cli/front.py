@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from hereya_tf.cli.files import CallersFile
-from hereya_tf.events import Operation, Question
+from hereya_tf.events import Operation
+from hereya_tf.question import Question
 from hereya_tf.runs.journal import Sink
 from hereya_tf.ui.outlet import Outlet
 

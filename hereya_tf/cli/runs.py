@@ -78,7 +78,9 @@ def show(run: str, json_output: bool) -> None:
 @runs.command("log", short_help="What a run said, as far as it has come.")
 @run_argument
 @click.option("-v", "--verbose", cls=GroupedOption, is_flag=True, help="All that the engine said.")
-@click.option("--json", "json_output", cls=GroupedOption, is_flag=True, help="Its events as NDJSON on stdout.")
+@click.option(
+    "--json", "json_output", cls=GroupedOption, is_flag=True, help="Its events as NDJSON on stdout."
+)
 def log(run: str, verbose: bool, json_output: bool) -> None:
     """What a run said, as far as it has come."""
     from hereya_tf.events import encode

@@ -1,32 +1,38 @@
 """What each operation does on an engine, step by step, once everything is prepared."""
 
-from collections.abc import Mapping
+from typing import assert_never
 
 from hereya_tf.events import Operation
-from hereya_tf.operations.performance import LocksNeeded, Performance
+from hereya_tf.operations.execution import Execution, LocksNeeded
 
-__all__ = ["LocksNeeded", "Performance", "perform"]
-
-# operation -> (module, function); only the one that is asked for is imported, for the engine waits for it.
-_ACTS: Mapping[Operation, tuple[str, str]] = {
-    Operation.PROVISION: ("changing", "provision"),
-    Operation.DESTROY: ("changing", "destroy"),
-    Operation.PLAN: ("planning", "plan"),
-    Operation.DRIFT: ("planning", "drift"),
-    Operation.APPLY: ("applying", "apply"),
-    Operation.OUTPUT: ("reading", "output"),
-    Operation.VALIDATE: ("reading", "validate"),
-    Operation.INIT: ("initialising", "initialise"),
-    Operation.TF: ("handing_over", "tf"),
-}
+__all__ = ["Execution", "LocksNeeded", "perform"]
 
 
-def perform(performance: Performance) -> None:
+def perform(execution: Execution) -> None:
     """All steps in order. Raises the error of the first that fails, or the interrupt's.
 
-    Raises LocksNeeded when it was begun without the locks and cannot go on so.
+    Raises LocksNeeded when it was begun without the locks and cannot go on so. Only the operation that is
+    asked for is imported, for the engine waits for it.
     """
-    import importlib
-
-    module, function = _ACTS[performance.assignment.operation]
-    getattr(importlib.import_module(f"{__name__}.{module}"), function)(performance)
+    match execution.assignment.operation:
+        case Operation.PROVISION:
+            from hereya_tf.operations.changing import provision as act
+        case Operation.DESTROY:
+            from hereya_tf.operations.changing import destroy as act
+        case Operation.PLAN:
+            from hereya_tf.operations.planning import plan as act
+        case Operation.DRIFT:
+            from hereya_tf.operations.planning import drift as act
+        case Operation.APPLY:
+            from hereya_tf.operations.applying import apply as act
+        case Operation.OUTPUT:
+            from hereya_tf.operations.reading import output as act
+        case Operation.VALIDATE:
+            from hereya_tf.operations.reading import validate as act
+        case Operation.INIT:
+            from hereya_tf.operations.initialising import initialise as act
+        case Operation.TF:
+            from hereya_tf.operations.handing_over import tf as act
+        case unknown:
+            assert_never(unknown)
+    act(execution)

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions
-from hereya_tf.events import Operation, Question
+from hereya_tf.events import Operation
+from hereya_tf.question import Question
 from hereya_tf.workspace import Workspace
 
 if TYPE_CHECKING:

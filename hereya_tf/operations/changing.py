@@ -3,60 +3,60 @@
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import PlanOptions, Step
 from hereya_tf.errors import Cancelled
-from hereya_tf.events import Question
+from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import act_initialised
-from hereya_tf.operations.performance import Performance
 from hereya_tf.operations.planning import describe, plan_into
+from hereya_tf.question import Question
 from hereya_tf.steps import StepOutcome
 
 
-def provision(performance: Performance) -> None:
+def provision(execution: Execution) -> None:
     """Apply, and the outputs."""
 
     def act() -> None:
-        performance.check_workspace()
-        take_outputs(performance, _change(performance, Step.APPLY))
+        execution.check_workspace()
+        take_outputs(execution, _change(execution, Step.APPLY))
 
-    act_initialised(performance, act)
+    act_initialised(execution, act)
 
 
-def destroy(performance: Performance) -> None:
+def destroy(execution: Execution) -> None:
     """The outputs as they were, and destroy."""
 
     def act() -> None:
-        performance.check_workspace()
-        performance.outputs = performance.read_outputs()
-        _change(performance, Step.DESTROY)
+        execution.check_workspace()
+        execution.outputs = execution.read_outputs()
+        _change(execution, Step.DESTROY)
 
-    act_initialised(performance, act)
+    act_initialised(execution, act)
 
 
-def take_outputs(performance: Performance, acted: StepOutcome) -> None:
+def take_outputs(execution: Execution, acted: StepOutcome) -> None:
     """The outputs of an apply from its own words when they say it all, else from the state."""
     given = acted.summary.outputs
     complete = given is not None and acted.summary.outputs_complete
-    performance.outputs = given if given is not None and complete else performance.read_outputs()
+    execution.outputs = given if given is not None and complete else execution.read_outputs()
 
 
-def _change(performance: Performance, step: Step) -> StepOutcome:
-    assignment = performance.assignment
+def _change(execution: Execution, step: Step) -> StepOutcome:
+    assignment = execution.assignment
     if assignment.ask is None:
-        return performance.run(
+        return execution.run(
             step,
             commands.apply_arguments(assignment.options, step, variable_files=assignment.variable_files),
         )
-    plan = plan_into(performance, PlanOptions(destroy=step is Step.DESTROY))
-    assert performance.planned is not None
-    summary = performance.planned.summary
+    plan = plan_into(execution, PlanOptions(destroy=step is Step.DESTROY))
+    assert execution.planned is not None
+    summary = execution.planned.summary
     if any(summary.planned):
-        describe(performance, plan)
+        describe(execution, plan)
         question = Question(
             assignment.operation,
-            performance.context.package,
+            execution.context.package,
             summary.planned,
             changes=summary.changes,
-            difference=performance.difference,
+            difference=execution.difference,
         )
         if not assignment.ask(question):
             raise Cancelled("the plan was not approved, and nothing was changed")
-    return performance.run(step, commands.apply_plan_arguments(assignment.options, step, plan=plan))
+    return execution.run(step, commands.apply_plan_arguments(assignment.options, step, plan=plan))

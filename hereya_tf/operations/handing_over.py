@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from hereya_tf import events
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import Cancelled, EngineExit
+from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import initialise_if_needed
-from hereya_tf.operations.performance import Performance
 from hereya_tf.redaction import MASK
 from hereya_tf.steps import cannot_start
 from hereya_tf.supervision.handover import hand_over
@@ -30,24 +30,24 @@ _HELP = ("-h", "-help", "--help", "-v", "-version", "--version")
 _ASSIGNS = ("var", "backend-config")
 
 
-def tf(performance: Performance) -> None:
+def tf(execution: Execution) -> None:
     """The command, after the init that it needs. Raises EngineExit, Cancelled or TimedOut for its failure."""
-    arguments = performance.assignment.arguments
+    arguments = execution.assignment.arguments
     if needs_init(arguments):
-        initialise_if_needed(performance)
+        initialise_if_needed(execution)
         if words(arguments)[0] != "workspace":  # it is how one is made
-            performance.check_workspace()
-    performance.context.interrupt.check()
-    performance.check_backend()
-    end = _handed_over(performance, arguments)
+            execution.check_workspace()
+    execution.context.interrupt.check()
+    execution.check_backend()
+    end = _handed_over(execution, arguments)
     code = end.code if end.code is not None else 128 + (end.signal or 0)
     ok = is_success(end, arguments)
-    performance.context.journal.emit(events.StepFinished(Step.TF, ok, end.code, round(end.seconds, 3), False))
-    performance.seconds[Step.TF] = end.seconds
-    performance.exit_code = code
+    execution.context.journal.emit(events.StepFinished(Step.TF, ok, end.code, round(end.seconds, 3), False))
+    execution.seconds[Step.TF] = end.seconds
+    execution.exit_code = code
     if not ok:
-        performance.engine_has_spoken = True
-        _fail(performance, arguments, code)
+        execution.engine_has_spoken = True
+        _fail(execution, arguments, code)
 
 
 def needs_init(arguments: Sequence[str]) -> bool:
@@ -89,8 +89,8 @@ def _masked(assignment: str) -> str:
     return f"{name}={MASK}" if equals else name
 
 
-def _handed_over(performance: Performance, arguments: tuple[str, ...]) -> Exit:
-    context = performance.context
+def _handed_over(execution: Execution, arguments: tuple[str, ...]) -> Exit:
+    context = execution.context
     environment = dict(context.environment)
     if os.isatty(0):
         # Somebody sits there to be asked.
@@ -130,14 +130,14 @@ def _handed_over(performance: Performance, arguments: tuple[str, ...]) -> Exit:
         raise cannot_start(context.binary, error) from error
 
 
-def _fail(performance: Performance, arguments: Sequence[str], code: int) -> None:
+def _fail(execution: Execution, arguments: Sequence[str], code: int) -> None:
     """Raise what fits: the engine has given its reasons to whoever reads its streams."""
-    interrupt = performance.context.interrupt
+    interrupt = execution.context.interrupt
     request = interrupt.asked()
     if request is not None and request.reason is Reason.TIMEOUT:
-        performance.engine_has_spoken = False
+        execution.engine_has_spoken = False
         raise interrupt.error()
-    name = " ".join((performance.context.binary.engine.executable, *words(arguments)[:1]))
+    name = " ".join((execution.context.binary.engine.executable, *words(arguments)[:1]))
     if request is not None:
         raise Cancelled(str(interrupt.error()), exit_code=code)
     raise EngineExit(

@@ -131,7 +131,4 @@ def shell_names(names: Iterable[str]) -> Mapping[str, str]:
     """Names that a shell can assign to, as far as they go: a run that has succeeded is not to fail on a name."""
     wanted = {name: name.replace("-", "_") for name in names}
     taken = Counter(wanted.values())
-    return {
-        name: new if taken[new] == 1 and _NAME.fullmatch(new) else name
-        for name, new in wanted.items()
-    }
+    return {name: new if taken[new] == 1 and _NAME.fullmatch(new) else name for name, new in wanted.items()}

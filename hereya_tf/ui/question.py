@@ -5,7 +5,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from hereya_tf.events import Operation, Question
+from hereya_tf.events import Operation
+from hereya_tf.question import Question
 from hereya_tf.ui.plan_table import difference_lines, plan_lines
 from hereya_tf.ui.styled import Piece, Style, encoded, line_of
 from hereya_tf.ui.words import visible

@@ -12,11 +12,8 @@ pytestmark = pytest.mark.real_engine
 def test_what_a_provisioner_leaves_running_is_ended_and_told(
     hereya: Driver, make_package: MakePackage, command: str
 ) -> None:
-    package = make_package(
-        {
-            "main.tf": f'resource "terraform_data" "x" {{\n  provisioner "local-exec" {{ command = "{command}" }}\n}}\n'
-        }
-    )
+    provisioner = f'provisioner "local-exec" {{ command = "{command}" }}'
+    package = make_package({"main.tf": f'resource "terraform_data" "x" {{\n  {provisioner}\n}}\n'})
 
     provisioned = hereya.provision(package)
 

@@ -12,7 +12,7 @@ from hereya_tf.engine import Binary, EngineName, Version
 from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions, Step
 from hereya_tf.errors import BadInput, Cancelled, FailureClass, HereyaError, ShellCommandError, TimedOut
 from hereya_tf.events import Operation
-from hereya_tf.operations import Performance
+from hereya_tf.operations import Execution
 from hereya_tf.operations.assignment import Assignment
 from hereya_tf.redaction import MASK, Redactor
 from hereya_tf.runs.directory import RunDirectory
@@ -44,7 +44,7 @@ def facts(tmp_path: Path, error: HereyaError | None = None, **known: Any) -> Fac
             "package": tmp_path,
             "workspace": "default",
             "binary": BINARY,
-            "performance": None,
+            "execution": None,
             "error": error,
             "waited": 0.12345,
             "engine_seconds": 0.5,
@@ -58,7 +58,7 @@ def _unasked(_salt: bytes) -> NoReturn:
     raise AssertionError("nothing is planned here")
 
 
-def performance(directory: RunDirectory, tmp_path: Path) -> Performance:
+def execution(directory: RunDirectory, tmp_path: Path) -> Execution:
     context = Context(
         binary=BINARY,
         package=tmp_path,
@@ -94,7 +94,7 @@ def performance(directory: RunDirectory, tmp_path: Path) -> Performance:
         bundle=None,
         bundle_to_write=None,
     )
-    return Performance(context, assignment)
+    return Execution(context, assignment)
 
 
 def step(*messages: Any, code: int | None = 1, insisted: bool = False, **said: str) -> StepOutcome:
@@ -119,12 +119,12 @@ def created(address: str) -> tuple[ResourceHook, ResourceHook]:
 
 
 def test_a_success(directory: RunDirectory, tmp_path: Path) -> None:
-    performed = performance(directory, tmp_path)
+    performed = execution(directory, tmp_path)
     performed.acted = step(*created("a.b"), code=0)
     performed.outputs = {"a": Output(False, "string", "x"), "b": Output(True, "string", "hunter22")}
     performed.seconds.update({Step.INIT: 0.25, Step.APPLY: 1.0004, Step.OUTPUT: 0.1})
 
-    ended = conclude(facts(tmp_path, performance=performed), directory, Redactor(), reveal=False)
+    ended = conclude(facts(tmp_path, execution=performed), directory, Redactor(), reveal=False)
 
     assert ended.result == events.Result(
         success=True,
@@ -150,14 +150,14 @@ def test_a_success(directory: RunDirectory, tmp_path: Path) -> None:
     )
     assert ended.revealed.env == {"a": "x", "b": "hunter22"}
     assert ended.withheld == ("b",)
-    assert conclude(facts(tmp_path, performance=performed), directory, Redactor(), reveal=True).withheld == ()
+    assert conclude(facts(tmp_path, execution=performed), directory, Redactor(), reveal=True).withheld == ()
 
 
 def test_a_destroy_is_what_took_the_time_of_a_destroy(directory: RunDirectory, tmp_path: Path) -> None:
-    performed = performance(directory, tmp_path)
+    performed = execution(directory, tmp_path)
     performed.seconds[Step.DESTROY] = 3.0
 
-    ended = conclude(facts(tmp_path, performance=performed), directory, Redactor(), reveal=False)
+    ended = conclude(facts(tmp_path, execution=performed), directory, Redactor(), reveal=False)
 
     assert ended.result.timings.apply == 3.0
 
@@ -218,11 +218,11 @@ def test_no_part_of_a_failure_holds_a_credential(directory: RunDirectory, tmp_pa
     redactor = Redactor(("hunter22",))
     place = Range("main.tf", 1, 1, 1, 9)
     snippet = Snippet(None, f'token = "{TOKEN}"', 1, 0, 1, (("var.a", 'is "hunter22"'),))
-    performed = performance(directory, tmp_path)
+    performed = execution(directory, tmp_path)
     performed.failed = step(Diagnostic("error", f"no {TOKEN}", "hunter22", "a.b", place, snippet))
     error = ShellCommandError(f"no {TOKEN}", "a hint", command="tofu", exit_code=1)
 
-    ended = conclude(facts(tmp_path, error, performance=performed), directory, redactor, reveal=True)
+    ended = conclude(facts(tmp_path, error, execution=performed), directory, redactor, reveal=True)
 
     assert (TOKEN in repr(ended), "hunter22" in repr(ended)) == (False, False)
     failure = ended.result.failure
@@ -243,13 +243,11 @@ def test_no_part_of_a_failure_holds_a_credential(directory: RunDirectory, tmp_pa
 
 @pytest.mark.behaviour("F3a")
 def test_a_failure_carries_what_the_failed_step_said(directory: RunDirectory, tmp_path: Path) -> None:
-    performed = performance(directory, tmp_path)
+    performed = execution(directory, tmp_path)
     performed.acted = performed.failed = step(*created("a.b"), stdout="creating\n", stderr="Error: no\n")
     error = ShellCommandError("no", command="tofu", exit_code=1, failure_class=FailureClass.PROVIDER_ERROR)
 
-    result = conclude(
-        facts(tmp_path, error, performance=performed), directory, Redactor(), reveal=False
-    ).result
+    result = conclude(facts(tmp_path, error, execution=performed), directory, Redactor(), reveal=False).result
 
     assert result.failure is not None
     assert (result.failure.stdout, result.failure.stderr, result.changes.add) == (
@@ -277,13 +275,11 @@ def test_a_failure_carries_what_the_failed_step_said(directory: RunDirectory, tm
 def test_what_an_interrupt_has_cost(
     directory: RunDirectory, tmp_path: Path, acted: StepOutcome | None, hint: str | None, saved: bool | None
 ) -> None:
-    performed = performance(directory, tmp_path)
+    performed = execution(directory, tmp_path)
     performed.acted = acted
     error = Cancelled("the run was cancelled by SIGTERM", exit_code=143)
 
-    result = conclude(
-        facts(tmp_path, error, performance=performed), directory, Redactor(), reveal=False
-    ).result
+    result = conclude(facts(tmp_path, error, execution=performed), directory, Redactor(), reveal=False).result
 
     assert (result.status, result.exit_code) == ("cancelled", 143)
     assert result.failure is not None
@@ -295,11 +291,11 @@ def test_what_an_interrupt_has_cost(
 
 
 def test_a_time_limit_keeps_its_own_hint(directory: RunDirectory, tmp_path: Path) -> None:
-    performed = performance(directory, tmp_path)
+    performed = execution(directory, tmp_path)
     performed.acted = step(*created("a.b"))
 
     result = conclude(
-        facts(tmp_path, TimedOut("too long", "raise it"), performance=performed),
+        facts(tmp_path, TimedOut("too long", "raise it"), execution=performed),
         directory,
         Redactor(),
         reveal=False,
@@ -312,14 +308,12 @@ def test_a_time_limit_keeps_its_own_hint(directory: RunDirectory, tmp_path: Path
 def test_a_state_that_could_only_be_printed_is_in_a_file_of_the_run(
     directory: RunDirectory, tmp_path: Path
 ) -> None:
-    performed = performance(directory, tmp_path)
+    performed = execution(directory, tmp_path)
     performed.acted = performed.failed = step()
     directory.keep_emergency_state('{"version": 4}')
     error = ShellCommandError("no", command="tofu", exit_code=1, failure_class=FailureClass.STATE_NOT_SAVED)
 
-    result = conclude(
-        facts(tmp_path, error, performance=performed), directory, Redactor(), reveal=False
-    ).result
+    result = conclude(facts(tmp_path, error, execution=performed), directory, Redactor(), reveal=False).result
 
     assert result.failure is not None
     state = result.failure.state
@@ -330,14 +324,12 @@ def test_a_state_that_could_only_be_printed_is_in_a_file_of_the_run(
 def test_a_state_that_the_engine_has_left_in_the_package_is_named(
     directory: RunDirectory, tmp_path: Path
 ) -> None:
-    performed = performance(directory, tmp_path)
+    performed = execution(directory, tmp_path)
     performed.acted = performed.failed = step()
     (tmp_path / "errored.tfstate").write_text("{}")
     error = ShellCommandError("no", command="tofu", exit_code=1, failure_class=FailureClass.STATE_NOT_SAVED)
 
-    result = conclude(
-        facts(tmp_path, error, performance=performed), directory, Redactor(), reveal=False
-    ).result
+    result = conclude(facts(tmp_path, error, execution=performed), directory, Redactor(), reveal=False).result
 
     assert result.failure is not None
     assert result.failure.state == events.StateInfo(False, str(tmp_path / "errored.tfstate"), None)

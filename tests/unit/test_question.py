@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hereya_tf.errors import Cancelled
-from hereya_tf.events import ChangeCounts, ChangeEvent, Operation, Question
+from hereya_tf.events import ChangeCounts, ChangeEvent, Operation
+from hereya_tf.question import Question
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.ui.question import ask, shown
 

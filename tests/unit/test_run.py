@@ -15,10 +15,11 @@ from hereya_tf import events
 from hereya_tf.ending import Ended
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import EngineOptions
-from hereya_tf.events import Operation, Question
+from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given, Source
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.places import Places
+from hereya_tf.question import Question
 from hereya_tf.run import Run
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.journal import Sink

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hereya_tf.bundle.check import check_before_init
-from hereya_tf.bundle.digest import backend_settings, new_salt, package_files, read_lock_file
+from hereya_tf.bundle.identity import backend_settings, new_salt, package_files, read_lock_file
 from hereya_tf.bundle.manifest import VariableDigests, digest, encode_manifest
 from hereya_tf.engine import EngineName
 from hereya_tf.errors import PlanMismatch

@@ -17,7 +17,7 @@ class LocksNeeded(Exception):
     """What was begun without the locks, because it only reads, turns out to need them."""
 
 
-class Performance:
+class Execution:
     """The steps of one run; what they came to can be read after a failure as well."""
 
     def __init__(self, context: Context, assignment: Assignment) -> None:

@@ -11,7 +11,6 @@ from hereya_tf.bundle.backend_identity import place_settings, place_variables
 from hereya_tf.bundle.manifest import Identity, StatePlace, VariableDigests, digest
 from hereya_tf.engine import Binary, EngineName
 from hereya_tf.engine.evidence import LOCK_FILE
-from hereya_tf.inputs.given import Given
 from hereya_tf.inputs.values import GeneratedFile, Values, decode_by_type
 from hereya_tf.inputs.variable_files import automatic_files
 from hereya_tf.package import Package, Variable, configuration_files
@@ -38,19 +37,18 @@ def identify(
     binary: Binary,
     planned: Values,
     *,
-    defaults: Sequence[Given],
     environment: Mapping[str, str],
     salt: bytes,
 ) -> Identity:
-    """What is here, before init; `environment` is the engine's, `defaults` are those that `planned` begins with."""
+    """What is here, before init; `environment` is the engine's."""
     lock_file = read_lock_file(package.directory)
     return Identity(
         files=package_files(package.directory, tofu=binary.engine is EngineName.OPENTOFU, salt=salt),
         engine=binary.engine,
         version=str(binary.version),
         embedded=binary.embedded,
-        place=state_place(package, workspace, environment, salt),
-        variables=variable_digests(package, planned, defaults, environment, salt),
+        place=_state_place(package, workspace, environment, salt),
+        variables=_variable_digests(package, planned, environment, salt),
         providers=None if lock_file is None else read_lock_selections(lock_file),
     )
 
@@ -118,7 +116,7 @@ def _contents(directory: str, *, tofu: bool) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-def state_place(
+def _state_place(
     package: Package, workspace: Workspace, environment: Mapping[str, str], salt: bytes
 ) -> StatePlace:
     """Which state the engine works on."""
@@ -139,10 +137,9 @@ def state_place(
     )
 
 
-def variable_digests(
+def _variable_digests(
     package: Package,
     planned: Values,
-    defaults: Sequence[Given],
     environment: Mapping[str, str],
     salt: bytes,
 ) -> VariableDigests:
@@ -152,7 +149,7 @@ def variable_digests(
         if (text := environment.get(f"TF_VAR_{name}")) is not None:
             named[name] = _text_form(text, variable)
     # Defaults of names that are not declared are not passed on.
-    has_defaults = any(default.name in package.variables or package.broken for default in defaults)
+    has_defaults = any(default.name in package.variables or package.broken for default in planned.defaults)
     paths = []
     for file in planned.files[has_defaults:]:
         if isinstance(file, GeneratedFile):
@@ -162,7 +159,7 @@ def variable_digests(
         else:
             paths.append(file)
     author = {}
-    for default in defaults:
+    for default in planned.defaults:
         declared = package.variables.get(default.name)
         author[default.name] = _canonical(decode_by_type(default, declared), declared)
     ephemeral = frozenset(name for name, variable in package.variables.items() if variable.ephemeral)
