@@ -7,6 +7,8 @@ from click.core import ParameterSource
 
 from hereya_tf.cli.groups import Misuse
 
+_TOO_MUCH = "Got unexpected extra argument"
+
 
 def usage_complaint(error: click.ClickException) -> tuple[str, tuple[str, ...]]:
     """The sentence for what click, or we, found wrong, and its hints."""
@@ -23,6 +25,8 @@ def _sentence(error: click.ClickException) -> str:
             return f"`{error.param.make_metavar(error.ctx)}` is missing"
         case click.BadParameter() if error.param is not None:
             return f"`{_source(error.param, error.ctx)}`: {in_our_style(error.message)}"
+    if error.message.startswith(_TOO_MUCH):
+        return f"`{error.message[len(_TOO_MUCH) :].partition('(')[2].rstrip(')')}` is more than it takes"
     text = in_our_style(error.format_message())
     return text[:1].lower() + text[1:]
 

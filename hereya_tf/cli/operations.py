@@ -192,9 +192,7 @@ def package_and_name(words: tuple[str, ...]) -> tuple[str | None, str | None]:
 
 
 def _too_many(word: str, command: str) -> Misuse:
-    return Misuse(
-        f"got unexpected extra argument ({word})", f"`hereya-tf {command} --help` shows what it takes"
-    )
+    return Misuse(f"`{word}` is more than it takes", f"`hereya-tf {command} --help` shows what it takes")
 
 
 def _is_directory(word: str) -> bool:

@@ -1,8 +1,10 @@
 """From the options of a run to the request: files are read, texts are parsed, the first fault is kept."""
 
+import os
 from pathlib import Path
 from typing import Any, assert_never
 
+from hereya_tf.cli.settings import misspelt_variables
 from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions
 from hereya_tf.errors import BadInput, HereyaError
 from hereya_tf.events import Operation
@@ -58,7 +60,7 @@ def _build(operation: Operation, options: dict[str, Any], inputs: list[tuple[str
         approved=options["yes"],
         inputs=(*asked.parameters, *_inputs(inputs)),
         additions=_additions(asked, options),
-        warnings=(*asked.warnings, *_backend_warnings(asked, options)),
+        warnings=(*misspelt_variables(os.environ), *asked.warnings, *_backend_warnings(asked, options)),
         workspace=options["workspace"],
         create_workspace=options["create_workspace"],
         backend=generate_backend(

@@ -8,6 +8,14 @@ import click
 from hereya_tf.cli.option_types import Duration, GroupedOption
 from hereya_tf.cli.places import find_config
 
+# Those of HEREYA_TF_ that are for no option.
+OTHER_VARIABLES = frozenset(
+    f"HEREYA_TF_{name}"
+    for name in ("PACKAGE", "STATE_DIR", "CACHE_DIR", "CONFIG_DIR", "DEBUG", "ENGINE_KEYS")
+)
+# Of 26 letters so alike that two of them may be wrong.
+_CLOSE = 0.92
+
 if TYPE_CHECKING:
     from hereya_tf.config import Form, Kind, UserConfig
 
@@ -59,3 +67,24 @@ def _check(option: GroupedOption) -> Callable[[Any], object]:
             raise ValueError(in_our_style(error.message)) from None
 
     return check
+
+
+def misspelt_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """A warning for each variable that is most likely meant for an option: without its target a run changes all."""
+    given = [name for name in environment if name.startswith("HEREYA_TF_")]
+    if not given:
+        return ()
+    from hereya_tf.cli.option_table import every_option
+
+    known = {option.variable for option in every_option()}
+    unknown = [name for name in given if name not in known and name not in OTHER_VARIABLES]
+    if not unknown:
+        return ()
+    from difflib import get_close_matches
+
+    near = {name: get_close_matches(name, known, 1, _CLOSE) for name in sorted(unknown)}
+    return tuple(
+        f"`{name}` is no variable of an option; did you mean `{found[0]}`?"
+        for name, found in near.items()
+        if found
+    )

@@ -395,12 +395,12 @@ def test_a_flag_that_is_off_contradicts_nothing(monkeypatch: pytest.MonkeyPatch)
         ),
         pytest.param(
             "apply a b c",
-            "error: got unexpected extra argument (c)\nhint: `hereya-tf apply --help` shows what it takes\n",
+            "error: `c` is more than it takes\nhint: `hereya-tf apply --help` shows what it takes\n",
             id="a bundle too many",
         ),
         pytest.param(
             "output a b c",
-            "error: got unexpected extra argument (c)\nhint: `hereya-tf output --help` shows what it takes\n",
+            "error: `c` is more than it takes\nhint: `hereya-tf output --help` shows what it takes\n",
             id="a name too many",
         ),
         pytest.param(

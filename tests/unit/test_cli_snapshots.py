@@ -276,7 +276,7 @@ def test_failure(console: Console) -> None:
         "   0.0s  apply    error: no quota, with a.b\n"
         "   0.0s  apply    odd\\x1b[2J\n"
         "   0.0s  apply    failed after 0.0s (exit code 1)\n"
-        "   0.0s  end      failed after 0.0s\n"
+        "   0.0s  end      failed after 0.0s: 1 added, 0 changed, 0 destroyed\n"
         "error: no quota: ask for more (`a.b`)\n"
         "class: provider-error (exit code 1)\n"
         "hint: put right what the provider complains of and run again\n"

@@ -135,7 +135,7 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
         ),
         pytest.param(
             "provision --yes a b",
-            f"error: got unexpected extra argument (b)\n{HELP['provision']}",
+            f"error: `b` is more than it takes\n{HELP['provision']}",
             id="two packages",
         ),
         pytest.param("runs log", f"error: `RUN` is missing\n{HELP['runs log']}", id="no run"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hereya_tf.cli.option_table import every_option
-from hereya_tf.cli.settings import read_settings
+from hereya_tf.cli.settings import misspelt_variables, read_settings
 from hereya_tf.config import UserConfig
 from hereya_tf.errors import BadConfig
 from hereya_tf.inputs.toml_file import key_lines
@@ -679,3 +679,21 @@ def test_a_variable_that_holds_nonsense(cli: CommandLine, package: Path) -> None
         "error: `HEREYA_TF_GRACE`: `soon` is not a duration such as `90s`, `5m` or `1h30m`\n"
         "hint: `hereya-tf config show --help` shows what it takes\n",
     )
+
+
+def test_a_misspelt_variable_is_told() -> None:
+    environment = {
+        "HEREYA_TF_TARGT": "a.b",
+        "HEREYA_TF_TARGET": "a.b",
+        "HEREYA_TF_LOCKTIMEOUT": "1m",
+        "HEREYA_TF_STATE_DIR": "/s",
+        "HEREYA_TF_SOMETHING_LATER": "1",
+        "TARGT": "",
+    }
+
+    assert misspelt_variables(environment) == (
+        "`HEREYA_TF_LOCKTIMEOUT` is no variable of an option; did you mean `HEREYA_TF_LOCK_TIMEOUT`?",
+        "`HEREYA_TF_TARGT` is no variable of an option; did you mean `HEREYA_TF_TARGET`?",
+    )
+    assert misspelt_variables({"HEREYA_TF_SOMETHING_LATER": "1"}) == ()
+    assert misspelt_variables({}) == ()
