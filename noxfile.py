@@ -32,7 +32,7 @@ def tests(session: nox.Session) -> None:
     """With arguments for pytest, the share of covered lines is shown but not judged."""
     session.install("-e", ".[embedded]", *group("test"))
     session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", "-n", "auto", *session.posargs)
+    session.run("coverage", "run", "-m", "pytest", "-n", "auto", "--dist", "worksteal", *session.posargs)
     session.run("coverage", "combine", "--quiet")
     session.run("coverage", "report", *(("--fail-under=0",) if session.posargs else ()))
 
