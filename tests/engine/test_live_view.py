@@ -187,7 +187,7 @@ def test_ctrl_c_says_what_happens_and_what_a_second_one_costs(
     fake_engine.wait_for_record("signal", signal="SIGINT")
 
     # Time passes, and with it the grace; a second Ctrl-C at once would be the same keypress.
-    run.until(lambda rows: re.search(r"for up to 5[0-8]s more", "".join(rows)))
+    run.until(lambda rows: re.search(r"up to 5[0-8]s more", "".join(rows)))
     run.child.sendintr()
     run.text("told to end at once: the 2 resources in flight may exist and not be in the state")
     (stopped_package / "go").touch()
