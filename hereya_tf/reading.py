@@ -7,11 +7,12 @@ import stat
 import time
 from pathlib import Path
 
-from hereya_tf.errors import BadInput
+from hereya_tf.errors import BadInput, HereyaError
 
 LARGEST_INPUT = 64 * 1024 * 1024  # bytes
 PATIENCE = 60.0  # seconds
 _CHUNK = 1024 * 1024
+_LARGEST_SETTINGS = 1 << 20  # bytes
 
 
 def read_regular_file(path: Path, *, at_most: int = -1) -> bytes:
@@ -61,13 +62,26 @@ def read_descriptor(descriptor: int, *, limit_seconds: float = PATIENCE) -> byte
             raise OSError(errno.EFBIG, f"it is larger than {LARGEST_INPUT // 1024**2} MiB")
 
 
-def decode_text(data: bytes, where: str) -> str:
-    """UTF-8 text, without its byte order mark; raises BadInput naming the line that is none."""
+def read_settings_file(path: Path, shown: str, refusal: type[HereyaError]) -> str:
+    """The text of a small file that is there to be read; raises `refusal` naming it as `shown`."""
+    try:
+        data = read_regular_file(path, at_most=_LARGEST_SETTINGS + 1)
+    except OSError as error:
+        raise refusal(
+            f"`{shown}` cannot be read: {reason(error)}", "make it readable, or take it away"
+        ) from error
+    if len(data) > _LARGEST_SETTINGS:
+        raise refusal(f"`{shown}` is larger than {_LARGEST_SETTINGS >> 20} MiB", "is it the right file?")
+    return decode_text(data, shown, refusal)
+
+
+def decode_text(data: bytes, where: str, refusal: type[HereyaError] = BadInput) -> str:
+    """UTF-8 text, without its byte order mark; raises `refusal` naming the line that is none."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(
+        raise refusal(
             f"`{where}` is not UTF-8 text: line {line} holds other bytes", "save it as UTF-8"
         ) from error
 

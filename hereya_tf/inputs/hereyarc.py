@@ -10,10 +10,9 @@ from hereya_tf.inputs.given import Given, Source
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.inputs.variable_files import automatic_files, names_set
 from hereya_tf.package import Package
-from hereya_tf.reading import read_regular_file, reason
+from hereya_tf.reading import read_settings_file
 
 _FILES = ("hereyarc.yaml", "hereyarc.yml")
-_LARGEST_FILE = 1 << 20  # bytes
 _OPENTOFU = ("opentofu", "opentf", "tofu")
 _EITHER = "terraform"
 
@@ -56,7 +55,8 @@ def read_hereyarc(directory: Path) -> Hereyarc:
         case []:
             return Hereyarc(_FILES[0], False, {})
         case [name]:
-            return parse_hereyarc(_read(directory / name), name)
+            file = directory / name
+            return parse_hereyarc(read_settings_file(file, str(file), BadPackage), name)
         case _:
             raise BadPackage(
                 f"`{directory}` holds both `{_FILES[0]}` and `{_FILES[1]}`", "keep one of the two"
@@ -135,24 +135,6 @@ def _refuse_lacking(
         f"{named} {verb} no value, and `{hereyarc.file}` has the {word} as mandatory",
         f"give a value: `-p {first}=TEXT`",
     )
-
-
-def _read(file: Path) -> str:
-    try:
-        data = read_regular_file(file, at_most=_LARGEST_FILE + 1)
-    except OSError as error:
-        raise BadPackage(
-            f"`{file}` cannot be read: {reason(error)}", "make it readable, or take it away"
-        ) from error
-    if len(data) > _LARGEST_FILE:
-        raise BadPackage(f"`{file}` is larger than {_LARGEST_FILE >> 20} MiB", "is it the right file?")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BadPackage(
-            f"`{file}` is not UTF-8 text: line {line} holds other bytes", "save it as UTF-8"
-        ) from error
 
 
 def _load(text: str, file: str) -> Any:

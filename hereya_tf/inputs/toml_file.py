@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hereya_tf.errors import BadConfig
-from hereya_tf.reading import read_regular_file, reason
+from hereya_tf.reading import read_settings_file
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-_LARGEST_FILE = 1 << 20  # bytes
 # Tables within tables whose keys are found; a dotted key can nest thousands of them.
 _DEEPEST = 8
 # What can hold a line end or a bracket that means nothing; a closing `"""` may follow two quotes of the text.
@@ -47,7 +46,7 @@ class TomlFile(NamedTuple):
 
 def read_toml(file: Path, shown: str) -> TomlFile:
     """Read a file, `shown` as its reader knows it; raises BadConfig."""
-    text = _read(file, shown)
+    text = read_settings_file(file, shown, BadConfig)
     # Texts and comments may hold dots.
     bare = _TOKEN.sub(lambda token: "x" + "\n" * token[0].count("\n") if token[0][1:] else token[0], text)
     if (tower := _TOWER.search(bare)) is not None:
@@ -114,24 +113,6 @@ def _paths(value: object, depth: int = 1) -> Iterator[tuple[str, ...]]:
             yield (name,)
             for path in _paths(member, depth + 1):
                 yield (name, *path)
-
-
-def _read(file: Path, shown: str) -> str:
-    try:
-        data = read_regular_file(file, at_most=_LARGEST_FILE + 1)
-    except OSError as error:
-        raise BadConfig(
-            f"`{shown}` cannot be read: {reason(error)}", "make it readable, or take it away"
-        ) from error
-    if len(data) > _LARGEST_FILE:
-        raise BadConfig(f"`{shown}` is larger than {_LARGEST_FILE >> 20} MiB", "is it the right file?")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BadConfig(
-            f"`{shown}` is not UTF-8 text: line {line} holds other bytes", "save it as UTF-8"
-        ) from error
 
 
 def _decimal(text: str) -> "Decimal":
