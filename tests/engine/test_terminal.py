@@ -1,12 +1,10 @@
 """At a terminal: a person is asked before anything changes, and what the person answers is what is done."""
 
 import json
-import re
 import shlex
 import signal
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import pytest
 from tests.command_line import CommandLine, environment
 from tests.conftest import MakePackage
 from tests.engine import scenes
+from tests.engine.terminals import ended, terminals
 from tests.fake_engine import FakeEngine, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
@@ -33,37 +32,13 @@ THREE = {f"terraform_data.{name}": "complete" for name in ("first", "second", "t
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
     """Starts `hereya-tf`, or the `command`, on a terminal of its own."""
-    started: list[pexpect.spawn[str]] = []
+    with terminals(tmp_path, NO_COLOR="1") as start:
 
-    def start(*arguments: str | Path, command: Sequence[str] = ()) -> "pexpect.spawn[str]":
-        program, *words = command or (sys.executable, "-m", "hereya_tf", *map(str, arguments))
-        with warnings.catch_warnings():
-            # forkpty() in a process with threads: the child calls exec() at once.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = pexpect.spawn(
-                program,
-                words,
-                env=environment({"TERM": "xterm", "NO_COLOR": "1"}),
-                cwd=str(tmp_path),
-                timeout=60,
-                encoding="utf-8",
-                codec_errors="replace",
-                dimensions=(40, 200),
-            )
-        started.append(child)
-        return child
+        def begin(*arguments: str | Path, command: Sequence[str] = ()) -> "pexpect.spawn[str]":
+            program, *words = command or (sys.executable, "-m", "hereya_tf", *map(str, arguments))
+            return start(program, words)
 
-    yield start
-    for child in started:
-        child.close(force=True)
-
-
-def ended(child: "pexpect.spawn[str]") -> tuple[int | None, str]:
-    """The exit code, and what the terminal has shown since the last `expect`, without colours."""
-    child.expect(pexpect.EOF)
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", str(child.before)).replace("\r\n", "\n")
-    child.close()
-    return child.exitstatus, shown
+        yield begin
 
 
 def ask(child: "pexpect.spawn[str]", question: str = ASKED) -> None:

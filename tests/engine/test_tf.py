@@ -4,12 +4,10 @@ import base64
 import contextlib
 import json
 import os
-import re
 import shlex
 import signal
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from tests.command_line import CommandLine, environment
 from tests.conftest import MakePackage
 from tests.engine import scenes
 from tests.engine.driving import Driver
+from tests.engine.terminals import ended, terminals
 from tests.fake_engine import FakeEngine, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups")
@@ -52,28 +51,8 @@ resource "terraform_data" "slow" {
 @pytest.fixture
 def spawn(tmp_path: Path) -> Iterator[Spawn]:
     """Starts a program on a terminal of its own."""
-    started: list[pexpect.spawn[str]] = []
-
-    def start(program: str, *arguments: str | Path) -> "pexpect.spawn[str]":
-        with warnings.catch_warnings():
-            # forkpty() in a process with threads: the child calls exec() at once.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = pexpect.spawn(
-                program,
-                [str(argument) for argument in arguments],
-                env=environment({"TERM": "xterm", "PS1": "$ "}),
-                cwd=str(tmp_path),
-                timeout=60,
-                encoding="utf-8",
-                codec_errors="replace",
-                dimensions=(40, 200),
-            )
-        started.append(child)
-        return child
-
-    yield start
-    for child in started:
-        child.close(force=True)
+    with terminals(tmp_path, PS1="$ ") as start:
+        yield lambda program, *words: start(program, [str(word) for word in words])
 
 
 def tf(package: Path, engine: str | Path, *arguments: str) -> tuple[str | Path, ...]:
@@ -83,14 +62,6 @@ def tf(package: Path, engine: str | Path, *arguments: str) -> tuple[str | Path, 
 
 def spawned(spawn: Spawn, package: Path, engine: str | Path, *arguments: str) -> "pexpect.spawn[str]":
     return spawn(sys.executable, "-m", "hereya_tf", *tf(package, engine, *arguments))
-
-
-def ended(child: "pexpect.spawn[str]") -> tuple[int | None, str]:
-    """The exit code, and what the terminal has shown since the last `expect`, without colours."""
-    child.expect(pexpect.EOF)
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", str(child.before)).replace("\r\n", "\n")
-    child.close()
-    return child.exitstatus, shown
 
 
 def by_hand(arguments: Sequence[str | Path], stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
