@@ -9,7 +9,7 @@ import click
 
 from hereya_tf import exact
 from hereya_tf.cli.option_types import GroupedOption
-from hereya_tf.ui.words import visible
+from hereya_tf.words import visible
 
 json_option = click.option(
     "--json", "json_output", cls=GroupedOption, is_flag=True, help="One JSON document on stdout."

@@ -153,7 +153,7 @@ def _plan(plan: PlanView, operation: Operation, *, color: bool) -> list[str]:
 def _print_failure(result: events.Result, stderr: Outlet, *, color: bool) -> None:
     from hereya_tf.report import captured_text, failure_lines
     from hereya_tf.ui.styled import Piece, Style, encoded, line_of
-    from hereya_tf.ui.words import visible
+    from hereya_tf.words import visible
 
     labels = {"error": Style.BOLD_RED, "state": Style.BOLD_YELLOW, "hint": Style.CYAN}
 

@@ -50,7 +50,7 @@ def list_(limit: int, json_output: bool) -> None:
 @json_option
 def show(run: str, json_output: bool) -> None:
     """What is known of one run: who, what, when, and how it ended."""
-    from hereya_tf.ui.words import visible
+    from hereya_tf.words import visible
 
     places = find_places(os.environ)
     record = _find(places, run)
@@ -151,6 +151,6 @@ def _document(record: history.RunRecord) -> dict[str, Any]:
 
 
 def _duration(record: history.RunRecord) -> str:
-    from hereya_tf.ui.words import format_seconds
+    from hereya_tf.words import format_seconds
 
     return "" if record.seconds is None else format_seconds(record.seconds)

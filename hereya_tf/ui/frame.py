@@ -6,7 +6,7 @@ from hereya_tf.ui.cells import cell_width, cut_end
 from hereya_tf.ui.narrative import INDENT, NARROW_CELLS, TIME_CELLS, WORD_CELLS, marked
 from hereya_tf.ui.progress import HARMLESS, Flight, LockWait, Progress, Stop
 from hereya_tf.ui.styled import Line, Piece, Style, fitted, line_of, width_of, with_address
-from hereya_tf.ui.words import DOING, arrived_text, flat, format_seconds, queue_text
+from hereya_tf.words import DOING, arrived_text, flat, format_seconds, queue_text
 
 _MOST_ROWS = 16
 # On a small screen more than half of it, for what a second Ctrl-C would cost must have room.

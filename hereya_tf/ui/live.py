@@ -17,7 +17,7 @@ from hereya_tf.ui.outlet import Outlet
 from hereya_tf.ui.progress import Progress
 from hereya_tf.ui.question import name_of
 from hereya_tf.ui.styled import Line, encoded
-from hereya_tf.ui.words import visible
+from hereya_tf.words import visible
 
 FRAME_SECONDS = 0.1
 TICK_SECONDS = 1.0

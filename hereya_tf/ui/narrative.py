@@ -10,7 +10,7 @@ from hereya_tf.ui.cells import cell_width, folded
 from hereya_tf.ui.progress import Progress
 from hereya_tf.ui.repeats import Said
 from hereya_tf.ui.styled import Line, Piece, Style, line_of, width_of
-from hereya_tf.ui.words import (
+from hereya_tf.words import (
     DONE,
     Record,
     achieved_text,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from hereya_tf.ui.cells import cell_width
-from hereya_tf.ui.words import visible
+from hereya_tf.words import visible
 
 _GAP = "  "
 _INDENT = "    "

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import IntEnum
 
 from hereya_tf.ui.repeats import Said
-from hereya_tf.ui.words import (
+from hereya_tf.words import (
     DOING,
     DONE,
     Record,

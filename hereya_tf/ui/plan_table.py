@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hereya_tf.events import ChangeCounts, ChangeEvent
 from hereya_tf.ui.styled import Line, Piece, Style, encoded_all, fitted, line_of, with_address
-from hereya_tf.ui.words import flat, visible
+from hereya_tf.words import flat, visible
 
 
 class _Kind(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from hereya_tf.ui.words import Record
+from hereya_tf.words import Record
 
 # Operations that change nothing: they are shown while they last, and counted apart.
 HARMLESS = frozenset(("read", "refresh", "open", "renew", "close"))

@@ -9,7 +9,7 @@ from hereya_tf.events import Operation
 from hereya_tf.question import Question
 from hereya_tf.ui.plan_table import difference_lines, plan_lines
 from hereya_tf.ui.styled import Piece, Style, encoded, line_of
-from hereya_tf.ui.words import visible
+from hereya_tf.words import visible
 
 _STDIN = 0
 _LONGEST_ANSWER_BYTES = 4096

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
 from hereya_tf.ui.plain import Detail, PlainLines
-from hereya_tf.ui.words import counts_text, format_seconds, visible
+from hereya_tf.words import counts_text, format_seconds, visible
 from tests.event_samples import RESULT
 
 BEGAN = 1_800_000_000.0
