@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hereya_tf import events
 from hereya_tf.engine import Binary
@@ -11,8 +11,11 @@ from hereya_tf.errors import HereyaError
 from hereya_tf.events import Operation
 from hereya_tf.operations import Execution
 from hereya_tf.redaction import Redactor
+from hereya_tf.report.document import Report, make_report
+from hereya_tf.report.story import Story
 from hereya_tf.runs import outcome
 from hereya_tf.runs.directory import REPORT, RunDirectory
+from hereya_tf.runs.journal import INTACT
 from hereya_tf.runs.narration import diagnostic_event
 
 _AFTER_INTERRUPT = ("run it again: what was in flight and did not get ready is replaced then",)
@@ -33,6 +36,7 @@ class Ended(NamedTuple):
     result: events.Result
     revealed: events.Result
     withheld: tuple[str, ...]
+    report: Report
     plan: PlanView | None = None
     # Whether the engine itself has said why it failed.
     is_told: bool = False
@@ -50,6 +54,9 @@ class Facts(NamedTuple):
     waited: float | None
     engine_seconds: float | None
     total: float
+    story: Story
+    # The command to run it again.
+    reproduce: str | None
 
 
 def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, reveal: bool) -> Ended:
@@ -78,11 +85,21 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
         timings=_timings(facts),
         report=None,
     )
+    record = _shown_record(result, redactor)
+    report = make_report(facts.story, record, reproduce=facts.reproduce)
     if error is not None:
-        result = result._replace(report=_write_report(result, directory, redactor))
+        result = result._replace(report=write_report(report, directory))
+        report = report._replace(result={**record, "report": result.report})
     revealed = result._replace(env=everything.env, outputs=everything.outputs)
     is_told = execution is not None and execution.engine_has_spoken
-    return Ended(result, revealed, () if reveal else shown.withheld, _plan_view(execution), is_told)
+    return Ended(result, revealed, () if reveal else shown.withheld, report, _plan_view(execution), is_told)
+
+
+def _shown_record(result: events.Result, redactor: Redactor) -> Mapping[str, Any]:
+    """The result as its event will have it."""
+    record = redactor.leaves(events.record_of(result, sequence=0, seconds=0.0, run=""), INTACT)
+    assert isinstance(record, dict)
+    return record
 
 
 def _exit_code(execution: Execution | None) -> int:
@@ -155,13 +172,14 @@ def _errored_state(execution: Execution | None, directory: RunDirectory) -> str 
     return str(path) if path is not None else None
 
 
-def _write_report(result: events.Result, directory: RunDirectory, redactor: Redactor) -> str | None:
-    from hereya_tf.report import report_text
+def write_report(report: Report, directory: RunDirectory) -> str | None:
+    """The report in the run's directory: its path, or None where it cannot be written."""
+    from hereya_tf.report.text import text_report
 
     if not directory.usable:
         return None
     try:
-        return str(directory.private_file(REPORT, redactor.text(report_text(result))))
+        return str(directory.private_file(REPORT, text_report(report)))
     except HereyaError:
         return None
 

@@ -130,12 +130,14 @@ class RangeInfo(NamedTuple):
 
 
 class SnippetInfo(NamedTuple):
-    """The source a diagnostic points at, and what its expressions were worth."""
+    """The source a diagnostic points at, which characters of it, and what its expressions were worth."""
 
     context: str | None
     code: str
     start_line: int
     values: tuple[tuple[str, str], ...]
+    highlight_start: int = 0
+    highlight_end: int = 0
 
 
 class DiagnosticEvent(NamedTuple):

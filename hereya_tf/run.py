@@ -4,20 +4,24 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hereya_tf import __version__, events, locks
 from hereya_tf.assigning import prepare_assignment
-from hereya_tf.ending import Ended, Facts, conclude
+from hereya_tf.ending import Ended, Facts, conclude, write_report
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import HereyaError, own_fault
 from hereya_tf.events import Operation
+from hereya_tf.invocation import reproduce
 from hereya_tf.operations import Execution, LocksNeeded, perform
 from hereya_tf.places import Places
 from hereya_tf.preparation import Prepared, prepare
 from hereya_tf.question import Question
 from hereya_tf.redaction import Redactor
+from hereya_tf.report.document import Report, make_report
+from hereya_tf.report.story import Story
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs import history
 from hereya_tf.runs.adoption import adopt_left_over
@@ -28,27 +32,12 @@ from hereya_tf.steps import Context
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.supervision.process import HEARTBEAT_SECONDS
 from hereya_tf.supervision.process_table import ProcessIdentity, identify_ourselves
+from hereya_tf.timer import Timer
 from hereya_tf.turn import Applicant, backend_in_place, locked
 from hereya_tf.workspace import Workspace
 
 # They are begun without the locks, and take them when that is not enough.
 _READ_ONLY = (Operation.OUTPUT, Operation.VALIDATE)
-
-
-class _Timer:
-    """Seconds per part of the run."""
-
-    def __init__(self) -> None:
-        self.began = time.monotonic()
-        self.parts: dict[str, float] = {}
-
-    @contextlib.contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.parts[name] = time.monotonic() - began
 
 
 class Run:
@@ -76,14 +65,16 @@ class Run:
         self._interrupt = interrupt
         self._ask = ask
         self._present = present
-        self._timer = _Timer()
+        self._timer = Timer()
         self._warnings: list[str] = []
         self.id = history.new_run_id(time.time(), os.urandom(4))
         self._directory = RunDirectory(places.runs, self.id, self._warnings.append)
         interrupt.cancel_requested = self._directory.cancel_requested
         log = Sink(lambda _record, line: self._directory.append(line), self._directory.flush)
+        self.story = Story()
+        told = Sink(self._tell_story, lambda: None)
         self._redactor = Redactor()
-        self._journal = Journal(self.id, self._redactor, (log, *sinks))
+        self._journal = Journal(self.id, self._redactor, (log, told, *sinks))
         self._record: history.RunRecord | None = None
         self._prepared: Prepared | None = None
         self._execution: Execution | None = None
@@ -100,6 +91,27 @@ class Run:
         except Exception as caught:  # noqa: BLE001 - a fault of ours ends in a result like any other failure
             error = self._fault(caught)
         return self._end(error)
+
+    @property
+    def reproduce(self) -> str | None:
+        """The command to run it again, without its secrets."""
+        invocation, prepared = self._request.invocation, self._prepared
+        if invocation is None:
+            return None
+        if prepared is None:
+            return reproduce(invocation, None, ())
+        variables = prepared.package.variables
+        secret = {name for name, variable in variables.items() if variable.sensitive}
+        return reproduce(invocation, self._redactor, secret.union(self._request.redact))
+
+    def interim_report(self) -> Report:
+        """What is known before the end: whoever asked the run to end may not wait for it."""
+        return make_report(self.story, None, reproduce=self.reproduce)
+
+    def _tell_story(self, record: Mapping[str, Any], _line: str) -> None:
+        self.story.add(record)
+        if record["type"] == "cancelling":
+            write_report(self.interim_report(), self._directory)
 
     def _end(self, error: HereyaError | None) -> Ended:
         try:
@@ -241,7 +253,7 @@ class Run:
         now = time.monotonic()
         if now >= self._beat_at:
             self._beat_at = now + HEARTBEAT_SECONDS
-            self._journal.emit(events.Heartbeat(step, round(now - self._timer.began, 1), ()))
+            self._journal.emit(events.Heartbeat(step, round(self._timer.elapsed, 1), ()))
             if self._directory.cancel_requested():
                 self._interrupt.ask(Reason.REQUEST)
 
@@ -285,7 +297,9 @@ class Run:
             error=error,
             waited=self._timer.parts.get("wait"),
             engine_seconds=self._timer.parts.get("engine"),
-            total=time.monotonic() - self._timer.began,
+            total=self._timer.elapsed,
+            story=self.story,
+            reproduce=self.reproduce,
         )
         self._mask_named_outputs()
         ended = conclude(facts, self._directory, self._redactor, reveal=self._request.show_sensitive)
@@ -305,6 +319,7 @@ class Run:
                     reason=result.reason and self._redactor.text(result.reason),
                     seconds=result.timings.total,
                     engine_process=None,
+                    reproduce=self.reproduce,
                 )
             )
         self._journal.finish(result, ended.revealed if self._request.show_sensitive else None)

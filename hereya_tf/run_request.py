@@ -10,6 +10,7 @@ from hereya_tf.errors import HereyaError
 from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given
 from hereya_tf.inputs.values import VariableFile
+from hereya_tf.invocation import Invocation
 from hereya_tf.workspace import GeneratedBackend, Workspace, identify_workspace
 
 
@@ -51,6 +52,8 @@ class RunRequest:
     redact: tuple[str, ...] = ()
     show_sensitive: bool = False
     engine_messages: bool = False
+    # The command line that asked for the run.
+    invocation: Invocation | None = None
     # What was wrong with the request before it could be built.
     refusal: HereyaError | None = None
 

@@ -243,7 +243,7 @@ def _explained(context: Context, outcome: StepOutcome, capture: Capture, *, stre
         for error in outcome.summary.errors
     )
     stderr = redactor.text(read_text(capture.stderr))
-    rendered = "\n".join(render_diagnostic(error) for error in outcome.summary.errors)
+    rendered = "\n".join(render_diagnostic(error, marks=True) for error in outcome.summary.errors)
     diagnosis = diagnose(
         errors,
         exit_code=outcome.exit.code,

@@ -1,5 +1,6 @@
 """The words that all front ends for people share, and text that steers no terminal (pure)."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,6 +46,12 @@ def visible(text: str) -> str:
 def flat(text: str) -> str:
     """Text that takes one line and steers nothing."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def natural(address: str) -> list[tuple[int, str]]:
+    """Addresses in the order that people count in: `a[2]` before `a[10]`. The engine's is another each time."""
+    parts = re.split(r"([0-9]{1,18})", address)  # text and number in turns
+    return [(int(part), "") if place % 2 else (-1, part) for place, part in enumerate(parts)]
 
 
 def format_seconds(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Runs a request and passes its events on to the front ends, its results to stdout and files."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hereya_tf import events
@@ -9,13 +9,15 @@ from hereya_tf.cli.files import CallersFile
 from hereya_tf.cli.front import choose_talk, sinks
 from hereya_tf.cli.places import find_places
 from hereya_tf.cli.results import OutputPresenter, print_results
-from hereya_tf.ending import Ended
 from hereya_tf.errors import BadInput, FailureClass, NoRoom
 from hereya_tf.events import Operation
 from hereya_tf.operations import Execution
 from hereya_tf.redaction import Redactor
+from hereya_tf.report.document import Report
+from hereya_tf.report.formats import format_of, render
 from hereya_tf.run import Run
 from hereya_tf.run_request import RunRequest
+from hereya_tf.runs.journal import Sink
 from hereya_tf.supervision.interrupt import Interrupt, signals_ask
 from hereya_tf.ui.outlet import Outlet
 
@@ -54,17 +56,23 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             for option in plan_files:
                 _write_plan(results[option], execution, option)
 
+        def interim(record: Mapping[str, Any], _line: str) -> None:
+            if record["type"] == "cancelling":
+                # Whoever asked may kill us before the engine has come to its end.
+                _write_interim(run, options["report_file"], warn)
+
         run = Run(
             request,
             environment=environment,
             places=find_places(environment),
             interrupt=interrupt,
-            sinks=sinks(options, stdout, talk, log),
+            sinks=[*sinks(options, stdout, talk, log), Sink(interim, lambda: None)],
             ask=talk.ask,
             present=present if presenter is not None or plan_files else None,
         )
         ended = run.execute()
-        files = [*_reports(ended, options, warn), *results.values(), *([log] if log is not None else ())]
+        reports = _reports(ended.report, options["report_file"], warn)
+        files = [*reports, *results.values(), *([log] if log is not None else ())]
         if "result_file" in results:
             results["result_file"].write(_result_line(ended.revealed))
             results["result_file"].flush()
@@ -112,12 +120,21 @@ def _refused(request: RunRequest, option: str, path: str) -> RunRequest:
     )
 
 
-def _reports(ended: Ended, options: dict[str, Any], warn: Callable[[str], None]) -> list[CallersFile]:
-    """The reports of a failure, written as far as they can be before anybody is waited for."""
+def _write_interim(run: Run, paths: Sequence[str], warn: Callable[[str], None]) -> None:
+    """The reports as far as they can be told; a pipe's reader gets the last word only."""
+    regular = [path for path in paths if os.path.isfile(path) or not os.path.lexists(path)]  # noqa: PTH113
+    for file in _reports(run.interim_report(), regular, warn) if regular else ():
+        file.finish(patience=0.0, give_up=lambda: True)
+
+
+def _reports(report: Report, paths: Sequence[str], warn: Callable[[str], None]) -> list[CallersFile]:
+    """The reports, written as far as they can be before anybody is waited for."""
     files = []
-    for path in options["report_file"] if not ended.result.success else ():
+    for path in paths:
+        form = format_of(path)
+        assert form is not None  # what has no form is refused as misuse
         file = CallersFile(path, warn)
-        file.write(_report(ended, path))
+        file.write(render(report, form))
         file.flush()
         files.append(file)
     return files
@@ -128,11 +145,3 @@ def _result_line(result: events.Result) -> str:
     for name in ("v", "seq", "ts", "run", "type"):
         del record[name]
     return events.encode(record) + "\n"
-
-
-def _report(ended: Ended, path: str) -> str:
-    if path.endswith(".json"):
-        return _result_line(ended.result)
-    from hereya_tf.report import report_text
-
-    return report_text(ended.result)

@@ -2,8 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -205,8 +204,10 @@ def _is_directory(word: str) -> bool:
 def run_operation(context: click.Context, operation: Operation, options: dict[str, Any]) -> int:
     """Run it and tell it; returns the exit code."""
     from hereya_tf.cli.conduct import conduct
+    from hereya_tf.cli.reproduction import invocation_of
     from hereya_tf.cli.requests import build_request
     from hereya_tf.errors import BadInput
+    from hereya_tf.report.formats import SUFFIXES, format_of
 
     refusal = context.meta.get(REFUSAL)
     refuse_misuse(operation, options)
@@ -217,9 +218,9 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
         )
     options["engine_arg"] = _engine_arguments(context, operation, options["engine_arg"])
     for file in options["report_file"]:
-        if Path(file).suffix not in (".txt", ".json"):
+        if format_of(file) is None:
             raise Misuse(
-                f"`--report-file {file}` has none of the endings `.txt` and `.json`",
+                f"`--report-file {file}` has none of the endings {_listed(SUFFIXES)}",
                 "the ending says what the report is to be",
             )
     options["engine_source"] = _source(context, "engine")
@@ -229,12 +230,18 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
     )
     inputs = ordered_inputs(context, ("param", "param_file", "var_file"))
     try:
-        request = build_request(operation, options, inputs, refusal)
+        invocation = invocation_of(context, operation, options)
+        request = build_request(operation, options, inputs, refusal, invocation)
     except FileNotFoundError as error:  # a relative path, and nothing that it is relative to
         raise BadInput(
             "the working directory does not exist any more", "change to one that does, or use absolute paths"
         ) from error
     return conduct(request, options, os.environ)
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = (f"`{word}`" for word in words)
+    return f"{', '.join(most)} and {last}"
 
 
 def _source(context: click.Context, name: str) -> str:

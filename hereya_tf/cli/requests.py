@@ -1,5 +1,6 @@
 """From the options of a run to the request: files are read, texts are parsed, the first fault is kept."""
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import Any, assert_never
@@ -17,6 +18,7 @@ from hereya_tf.inputs.given import (
 )
 from hereya_tf.inputs.request import Request, read_request
 from hereya_tf.inputs.values import VariableFile
+from hereya_tf.invocation import Invocation
 from hereya_tf.run_request import RunRequest
 from hereya_tf.workspace import generate_backend
 
@@ -28,12 +30,13 @@ def build_request(
     options: dict[str, Any],
     inputs: list[tuple[str, str]],
     refusal: HereyaError | None = None,
+    invocation: Invocation | None = None,
 ) -> RunRequest:
     """The request that the options make; never raises: what is wrong is refused by the run itself, as a result."""
     try:
         if refusal is not None:
             raise refusal
-        return _build(operation, options, inputs)
+        return dataclasses.replace(_build(operation, options, inputs), invocation=invocation)
     except HereyaError as error:
         package = Path(options["package"] or ".").absolute()
         return RunRequest(
@@ -42,6 +45,7 @@ def build_request(
             approved=True,
             workspace=options["workspace"],
             engine_options=EngineOptions(),
+            invocation=invocation,
             refusal=error,
         )
 

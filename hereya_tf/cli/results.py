@@ -5,14 +5,18 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hereya_tf import events
 from hereya_tf.cli.front import wants_color
 from hereya_tf.ending import Ended, PlanView
 from hereya_tf.errors import BadInput
 from hereya_tf.events import Operation
 from hereya_tf.redaction import Redactor
+from hereya_tf.report.document import Report
+from hereya_tf.report.short_form import captured_text
+from hereya_tf.report.text import outcome_lines
 from hereya_tf.stream.outputs import Output
 from hereya_tf.ui.outlet import Outlet
+from hereya_tf.ui.styled import Piece, Style, encoded, line_of
+from hereya_tf.words import visible
 
 if TYPE_CHECKING:
     from hereya_tf.outputs.formats import OutputFormat, Rendered, Row
@@ -33,7 +37,7 @@ def print_results(
     if ended.is_told:
         pass  # what failed has written to our streams itself
     elif not result.success:
-        _print_failure(result, stderr, color=wants_color(options["color"]))
+        _print_failure(ended.report, result.report, stderr, color=wants_color(options["color"]))
     elif ended.plan is not None and result.operation in (Operation.PLAN, Operation.DRIFT):
         color = wants_color(options["color"], _STDOUT)
         _write_lines(stdout, _plan(ended.plan, Operation(result.operation), color=color))
@@ -150,24 +154,29 @@ def _plan(plan: PlanView, operation: Operation, *, color: bool) -> list[str]:
     return [*difference, *([""] if difference else []), *table]
 
 
-def _print_failure(result: events.Result, stderr: Outlet, *, color: bool) -> None:
-    from hereya_tf.report import captured_text, failure_lines
-    from hereya_tf.ui.styled import Piece, Style, encoded, line_of
-    from hereya_tf.words import visible
+def _print_failure(report: Report, path: str | None, stderr: Outlet, *, color: bool) -> None:
+    """The engine's own words, and below them, where a reader looks first, what they mean and what to do."""
+    captured = captured_text(report.stderr, report.stdout)
+    if captured:
+        stderr.write(visible(captured if captured.endswith("\n") else f"{captured}\n") + "\n")
+    _write_lines(stderr, [_labelled(visible(line), color=color) for line in outcome_lines(report)])
+    if path is not None:
+        stderr.write(f"report: {path}\n")
 
-    labels = {"error": Style.BOLD_RED, "state": Style.BOLD_YELLOW, "hint": Style.CYAN}
 
-    def labelled(line: str) -> str:
-        label, colon, text = line.partition(":")
-        return encoded(line_of(Piece(label + colon, labels.get(label, Style.PLAIN)), text), color=color)
+def _labelled(line: str, *, color: bool) -> str:
+    label, colon, text = line.partition(":")
+    return encoded(line_of(Piece(label + colon, _LABELS.get(label, Style.PLAIN)), text), color=color)
 
-    record = events.record_of(result, sequence=0, seconds=0.0, run="")
-    failure = record["failure"]
-    _write_lines(stderr, [labelled(visible(line)) for line in failure_lines(record)])
-    captured = captured_text(failure["stderr"], failure["stdout"])
-    stderr.write(visible(captured) + ("\n" if captured else ""))
-    if result.report is not None:
-        stderr.write(f"report: {result.report}\n")
+
+_LABELS = {
+    "error": Style.BOLD_RED,
+    "failed": Style.RED,
+    "unfinished": Style.BOLD_YELLOW,
+    "state": Style.BOLD_YELLOW,
+    "lock": Style.BOLD_YELLOW,
+    "hint": Style.CYAN,
+}
 
 
 def _table(rows: "Sequence[Row]") -> str:

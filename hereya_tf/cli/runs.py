@@ -1,7 +1,7 @@
 """`runs list|show|log|cancel`."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from hereya_tf.cli.option_types import Count, GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
 from hereya_tf.places import Places
 from hereya_tf.runs import history
+
+if TYPE_CHECKING:
+    from hereya_tf.report.document import Report
 
 run_argument = click.argument("run", cls=NamedArgument)
 
@@ -68,10 +71,10 @@ def show(run: str, json_output: bool) -> None:
         if value not in (None, "") and not (name == "reason" and failed is not None):
             click.echo(f"{name:<12} {visible(str(value))}")
     if failed is not None:
-        from hereya_tf.report import failure_lines
+        from hereya_tf.report.text import outcome_lines
 
         click.echo()
-        for line in failure_lines(failed):
+        for line in outcome_lines(_report(places, record)):
             click.echo(visible(line))
 
 
@@ -95,6 +98,32 @@ def log(run: str, verbose: bool, json_output: bool) -> None:
         else:
             for line in plain.lines(event):
                 click.echo(line)
+
+
+@runs.command(
+    "report",
+    short_help="What a run has come to, in full.",
+    examples=("hereya-tf runs report last", "hereya-tf runs report last --format html > report.html"),
+)
+@run_argument
+@click.option(
+    "--format",
+    "form",
+    cls=GroupedOption,
+    type=click.Choice(("text", "markdown", "json", "junit", "html")),
+    default="text",
+    show_default=True,
+    help="Its form.",
+)
+def report(run: str, form: str) -> None:
+    """What a run has come to: what was done, what failed and why, and what to do; in full.
+
+    Of a run that is still at work, what is known so far.
+    """
+    from hereya_tf.report.formats import Format, render
+
+    places = find_places(os.environ)
+    click.echo(render(_report(places, _find(places, run)), Format(form)), nl=False)
 
 
 @runs.command("cancel", short_help="Ask a live run to end.")
@@ -128,6 +157,14 @@ def _find(places: Places, run: str) -> history.RunRecord:
         adopt(places.runs, record.id, lambda _story: None)
         record = history.read_record(places.runs / record.id) or record
     return record
+
+
+def _report(places: Places, record: history.RunRecord) -> "Report":
+    from hereya_tf.report.document import make_report
+    from hereya_tf.report.story import Story
+
+    story = Story.of(history.read_log(places.runs / record.id))
+    return make_report(story, story.result, reproduce=record.reproduce)
 
 
 def _document(record: history.RunRecord) -> dict[str, Any]:

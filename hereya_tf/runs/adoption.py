@@ -150,7 +150,7 @@ def _replay(
     stderr = _take_in(directory / f"{name}.stderr", transcript.stderr)
     transcript.finish()
     summary = transcript.summary
-    rendered = "\n".join(render_diagnostic(error) for error in summary.errors)
+    rendered = "\n".join(render_diagnostic(error, marks=True) for error in summary.errors)
     assert result.failure is not None
     state = _state(directory, Path(record.package), summary, engine)
     return result._replace(

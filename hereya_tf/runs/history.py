@@ -4,10 +4,11 @@
 """
 
 import contextlib
+import itertools
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,10 @@ from hereya_tf.supervision.process_table import ProcessIdentity, is_alive
 RECORD = "run.json"
 EVENTS = "events.ndjson"
 CANCEL = "cancel"
+# Characters of an id that say when: `20261130T015728Z`.
+_SECOND = 16
+# More than the last events of a run that waits.
+_TAIL_BYTES = 1 << 14
 _TEXTS = ("id", "operation", "package", "workspace", "key", "host", "started", "version")
 
 
@@ -43,6 +48,10 @@ class RunRecord(NamedTuple):
     exit_code: int | None = None
     reason: str | None = None
     seconds: float | None = None
+    # The command to run it again, without its secrets.
+    reproduce: str | None = None
+    # The class of a failure.
+    failure: str | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -126,26 +135,38 @@ def living_owner(line: str) -> str | None:
 
 def list_runs(runs: Path) -> tuple[RunRecord, ...]:
     """All runs with a readable record, oldest first."""
-    try:
-        names = sorted(entry.name for entry in runs.iterdir())
-    except OSError:
-        return ()
-    records = (read_record(runs / name) for name in names)
+    return tuple(newest_runs(runs))[::-1]
+
+
+def newest_runs(runs: Path) -> Iterator[RunRecord]:
+    """The runs with a readable record, newest first; no more are read than are taken."""
     # Ids tell the second only.
-    return tuple(sorted(filter(None, records), key=lambda record: (record.started, record.id)))
+    for _, names in itertools.groupby(reversed(_names(runs)), key=lambda name: name[:_SECOND]):
+        records = filter(None, (read_record(runs / name) for name in names))
+        yield from sorted(records, key=lambda record: (record.started, record.id), reverse=True)
+
+
+def _names(runs: Path) -> list[str]:
+    try:
+        # Hidden is what is kept beside the runs, and what is being removed.
+        return sorted(name for name in os.listdir(runs) if not name.startswith("."))  # noqa: PTH208 - names
+    except OSError:
+        return []
 
 
 def find_run(runs: Path, wanted: str) -> RunRecord:
     """The run with this id, the one whose id starts or ends like this, or the `last`. Raises BadInput."""
-    records = list_runs(runs)
-    if not records:
+    newest = next(newest_runs(runs), None)
+    if newest is None:
         raise BadInput(f"there is no run in `{runs}`", "`HEREYA_TF_STATE_DIR` tells where runs are kept")
     if wanted == "last":
-        return records[-1]
-    for matches in (
-        [record for record in records if record.id == wanted],
-        [record for record in records if record.id.startswith(wanted) or record.id.endswith(wanted)],
+        return newest
+    names = _names(runs)
+    for likely in (
+        [name for name in names if name == wanted],
+        [name for name in names if name.startswith(wanted) or name.endswith(wanted)],
     ):
+        matches = [record for name in likely if (record := read_record(runs / name)) is not None]
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -187,3 +208,22 @@ def read_log(directory: Path) -> tuple[Mapping[str, Any], ...]:
         if isinstance(event, dict) and all(isinstance(event.get(name), str) for name in ("type", "ts")):
             events.append(event)
     return tuple(events)
+
+
+def is_waiting(directory: Path) -> bool:
+    """Whether the last that a run has told is that it waits for a lock."""
+    try:
+        with (directory / EVENTS).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return False
+    for line in reversed(lines):
+        try:
+            event = json.loads(line)
+            kind = event["type"]
+        except (ValueError, TypeError, LookupError, RecursionError):
+            continue
+        if kind not in ("log", "diagnostic"):  # a warning between two looks at the lock
+            return kind == "lock_waiting" or (kind == "heartbeat" and event.get("step") == "wait")
+    return False

@@ -2,6 +2,7 @@
 
 from hereya_tf import events
 from hereya_tf.failure.diagnosis import diagnose
+from hereya_tf.source import characters_of
 from hereya_tf.stream.message_types import (
     Diagnostic,
     Drift,
@@ -10,6 +11,7 @@ from hereya_tf.stream.message_types import (
     PlannedChange,
     ProvisionerHook,
     ResourceHook,
+    Snippet,
     Version,
     render,
 )
@@ -56,6 +58,10 @@ def diagnostic_event(diagnostic: Diagnostic, engine: str) -> events.DiagnosticEv
         detail=diagnostic.detail,
         address=diagnostic.address,
         range=place and events.RangeInfo(*place),
-        snippet=snippet
-        and events.SnippetInfo(snippet.context, snippet.code, snippet.start_line, snippet.values),
+        snippet=snippet and _snippet_info(snippet),
     )
+
+
+def _snippet_info(snippet: Snippet) -> events.SnippetInfo:
+    meant = characters_of(snippet.code, snippet.highlight_start, snippet.highlight_end)
+    return events.SnippetInfo(snippet.context, snippet.code, snippet.start_line, snippet.values, *meant)

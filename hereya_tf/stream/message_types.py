@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Literal, NamedTuple, assert_never
 
+from hereya_tf.source import characters_of, source_lines
 from hereya_tf.stream.outputs import Output
 
 
@@ -195,10 +196,13 @@ def render(message: Message) -> str | None:
             assert_never(message)
 
 
-def render_diagnostic(diagnostic: Diagnostic) -> str:
-    """A diagnostic as the engine prints it without colour, but neither boxed nor wrapped."""
+def render_diagnostic(diagnostic: Diagnostic, *, marks: bool = False) -> str:
+    """A diagnostic as the engine prints it without colour, but neither boxed nor wrapped.
+
+    `marks` stand below the source for what the engine underlines on a terminal.
+    """
     lines = [f"{diagnostic.severity.capitalize()}: {diagnostic.summary.strip()}", ""]
-    source = list(_source_lines(diagnostic))
+    source = list(_source_lines(diagnostic, marks=marks))
     if source:
         lines += [*source, ""]
     if diagnostic.detail:
@@ -206,7 +210,7 @@ def render_diagnostic(diagnostic: Diagnostic) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _source_lines(diagnostic: Diagnostic) -> Iterator[str]:
+def _source_lines(diagnostic: Diagnostic, *, marks: bool) -> Iterator[str]:
     if diagnostic.address is not None:
         yield f"  with {diagnostic.address},"
     place, snippet = diagnostic.range, diagnostic.snippet
@@ -218,7 +222,10 @@ def _source_lines(diagnostic: Diagnostic) -> Iterator[str]:
         return
     context = f", in {snippet.context}" if snippet.context else ""
     yield f"  on {place.filename} line {place.start_line}{context}:"
-    for number, code in enumerate(snippet.code.split("\n"), snippet.start_line):
-        yield f"{number:4}: {code}"
+    meant = characters_of(snippet.code, snippet.highlight_start, snippet.highlight_end)
+    for line in source_lines(snippet.code, snippet.start_line, *meant):
+        yield f"{line.number:4}: {line.code}"
+        if marks and line.marks:
+            yield f"      {line.marks}"
     for traversal, statement in snippet.values:
         yield f"      {traversal} {statement}"

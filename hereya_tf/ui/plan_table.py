@@ -1,13 +1,12 @@
 """What a plan would do: the dangerous part first, the counts last (pure)."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from hereya_tf.events import ChangeCounts, ChangeEvent
 from hereya_tf.ui.styled import Line, Piece, Style, encoded_all, fitted, line_of, with_address
-from hereya_tf.words import flat, visible
+from hereya_tf.words import flat, natural, visible
 
 
 class _Kind(NamedTuple):
@@ -59,7 +58,7 @@ def plan_lines(
     `width` (cells) and `height` (lines in all) of the place there is; None for no limit. `changes` may be
     the first of more: `counts` has them all. Changes whose reason is `drift` are told as what has happened.
     """
-    kept = sorted(changes, key=lambda change: (_kind(change).rank, _natural(change.address)))
+    kept = sorted(changes, key=lambda change: (_kind(change).rank, natural(change.address)))
     is_drift = bool(kept) and all(change.reason == DRIFT for change in kept)
     total = len(kept) if is_drift else max(len(kept), _resources(counts))
     last = _drift_counts(kept, title) if is_drift else _counts(counts, title)
@@ -73,12 +72,6 @@ def plan_lines(
     gap: list[Line] = [()] if lines else []
     # The counts are never cut off: they are what is decided on.
     return encoded_all((*lines, *gap, last), color=color)
-
-
-def _natural(address: str) -> list[tuple[int, str]]:
-    """Addresses in the order that people count in: `a[2]` before `a[10]`. The engine's is another each time."""
-    parts = re.split(r"([0-9]{1,18})", address)  # text and number in turns
-    return [(int(part), "") if place % 2 else (-1, part) for place, part in enumerate(parts)]
 
 
 def difference_lines(text: str, *, color: bool) -> list[str]:

@@ -1,0 +1,53 @@
+"""The command line of a run, as it may be shown and used again (pure)."""
+
+import shlex
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from hereya_tf.redaction import Redactor
+from hereya_tf.redaction.credential_shapes import looks_like_credential_name
+
+_HIDDEN = "…"
+
+
+class Word(NamedTuple):
+    """One word of a command line; `holds_value` says that it is NAME=VALUE, and that the value may be a secret."""
+
+    text: str
+    holds_value: bool = False
+
+
+class Invocation(NamedTuple):
+    """The directory that a command was given in, and its words."""
+
+    directory: str
+    words: tuple[Word, ...]
+
+
+def reproduce(invocation: Invocation, redactor: Redactor | None, sensitive: Collection[str]) -> str:
+    """The command for a shell. Values of the variables in `sensitive`, and all that are secret, are left out.
+
+    Without a redactor nothing is known of the values, and none is shown.
+    """
+    words = (_shown(word, redactor, sensitive) for word in invocation.words)
+    return f"cd {shlex.quote(invocation.directory)} && {' '.join(words)}"
+
+
+def _shown(word: Word, redactor: Redactor | None, sensitive: Collection[str]) -> str:
+    if not word.holds_value:
+        return shlex.quote(word.text if redactor is None else redactor.text(word.text))
+    name, equals, _ = word.text.partition("=")
+    is_secret = (
+        redactor is None
+        or name.removesuffix(":") in sensitive
+        or looks_like_credential_name(name.removesuffix(":"))
+        or redactor.text(word.text) != word.text
+    )
+    return f"{shlex.quote(name)}{equals}{_HIDDEN}" if is_secret else shlex.quote(word.text)
+
+
+def words_of(option: str, values: Iterable[str], *, hold_values: bool = False) -> Iterator[Word]:
+    """An option with each of its values."""
+    for value in values:
+        yield Word(option)
+        yield Word(value, hold_values)

@@ -1,0 +1,79 @@
+"""What became of each resource that a run was to change (pure)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from hereya_tf.report.story import ActionPart, Record, Story, seconds_between
+from hereya_tf.words import natural
+
+_ACTING_STEPS = frozenset(("apply", "destroy"))
+_ACTING_OPERATIONS = frozenset(("provision", "destroy", "apply"))
+# What has an operation of its own; an import, a move or a forgotten resource has none.
+_TOLD = frozenset(("create", "update", "delete", "replace"))
+
+
+class Fate(StrEnum):
+    """How far a resource has come."""
+
+    DONE = "done"
+    FAILED = "failed"
+    UNFINISHED = "unfinished"
+    NOT_STARTED = "not started"
+
+
+class ResourceFate(NamedTuple):
+    """One resource: what was to be done to it, and what was; `seconds` is None for what never began."""
+
+    address: str
+    action: str
+    fate: Fate
+    seconds: float | None = None
+    id: str | None = None
+    note: str = ""
+
+
+def fates_of(story: Story) -> tuple[ResourceFate, ...]:
+    """All resources that were touched, in the order they were begun, then those that were to be."""
+    if story.operation not in _ACTING_OPERATIONS:
+        return ()
+    touched: dict[str, list[ActionPart]] = {}
+    for part in story.actions:
+        if 0 <= part.step < len(story.steps) and story.steps[part.step].step in _ACTING_STEPS:
+            touched.setdefault(part.address, []).append(part)
+    return (
+        *(_touched(address, parts, story.planned.get(address)) for address, parts in touched.items()),
+        *_not_started(story.planned, touched, story.result),
+    )
+
+
+def _touched(address: str, parts: Sequence[ActionPart], planned: Record | None) -> ResourceFate:
+    action = planned["action"] if planned is not None else parts[-1].action
+    done = {part.action for part in parts if part.status == "completed"}
+    gone = action == "replace" and "delete" in done and "create" not in done
+    if any(part.status == "failed" for part in parts):
+        fate = Fate.FAILED
+    elif any(part.status == "started" for part in parts) or (action == "replace" and len(done) < 2):
+        fate = Fate.UNFINISHED
+    else:
+        fate = Fate.DONE
+    return ResourceFate(
+        address,
+        action,
+        fate,
+        sum(seconds_between(part.began, part.ended) for part in parts if part.ended is not None),
+        next((part.id for part in reversed(parts) if part.id), None),
+        "it was destroyed, and is not there again" if gone and fate is not Fate.DONE else "",
+    )
+
+
+def _not_started(
+    planned: Mapping[str, Record], touched: Mapping[str, object], result: Record | None
+) -> Iterator[ResourceFate]:
+    if result is not None and result["success"]:
+        return
+    # An engine plans in another order each time.
+    for address in sorted(planned, key=natural):
+        action = planned[address]["action"]
+        if address not in touched and action in _TOLD:
+            yield ResourceFate(address, action, Fate.NOT_STARTED)

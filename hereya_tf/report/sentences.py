@@ -1,0 +1,118 @@
+"""The sentences that every form of a report has in common (pure)."""
+
+from collections.abc import Iterator, Sequence
+
+from hereya_tf.report.document import Report
+from hereya_tf.report.fates import Fate, ResourceFate
+from hereya_tf.words import achieved_text, format_seconds
+
+_ENDS = {
+    "succeeded": "succeeded",
+    "failed": "failed",
+    "refused": "was refused",
+    "cancelled": "was cancelled",
+    "cancelling": "is being cancelled",
+    "timed_out": "has run out of time",
+    "busy": "did not begin: somebody else is at it",
+}
+_LOCK_WORDS = {
+    "Who": "held by",
+    "Operation": "for",
+    "Info": "info",
+    "ID": "ID",
+    "Path": "of",
+    "Version": "version",
+}
+_WORTH_TELLING_SECONDS = 0.05
+DID = {"create": "created", "update": "updated", "delete": "destroyed", "replace": "replaced"}
+DOES = {"create": "create", "update": "update", "delete": "destroy", "replace": "replace"}
+
+
+def headline(report: Report) -> str:
+    """`provision of /package, workspace default, failed after 12s`."""
+    end = _ENDS.get(report.status, report.status)
+    what = f"{report.operation} of {report.package}, workspace {report.workspace or 'default'},"
+    return f"{what} {end} after {format_seconds(report.seconds)}"
+
+
+def facts(report: Report) -> Iterator[tuple[str, str]]:
+    """What a reader of a failure needs to know besides the reason, as label and sentence, the hints last."""
+    if report.failure_class is not None:
+        code = "" if report.exit_code is None else f" (exit code {report.exit_code})"
+        yield "class", f"{report.failure_class}{code}"
+    if not report.success:
+        for fate in Fate:
+            those = report.those(fate)
+            if those:
+                yield str(fate), several(those)
+        state = state_text(report)
+        if state is not None:
+            yield "state", state
+    if report.lock is not None:
+        yield "lock", lock_text(report)
+    for hint in report.hints:
+        yield "hint", hint
+
+
+def state_text(report: Report) -> str | None:
+    """Whether the state is safe, and where it is when it is not; None when there was nothing to save."""
+    if report.errored_state is not None:
+        return f"could not be saved; the only complete copy is `{report.errored_state}`"
+    touched = any(each.fate is not Fate.NOT_STARTED for each in report.fates)
+    if report.state_saved is None and (touched or report.failure_class is not None):
+        return "it is not known whether it was saved; what was in flight may exist and not be in it"
+    if report.state_saved is False:
+        return "could not be saved, and the engine has left no copy of it"
+    if touched:
+        return "saved, with everything that was done"
+    return "as it was before: nothing was changed" if report.fates else None
+
+
+def lock_text(report: Report) -> str:
+    """Who holds the lock, since when, and how old it is."""
+    lock = report.lock
+    assert lock is not None
+    holder = dict(lock.holder)
+    if lock.kind == "state":
+        said = [f"{word} {holder[name]}" for name, word in _LOCK_WORDS.items() if holder.get(name)]
+        text = f"on the state, {', '.join(said)}"
+    else:
+        text = (
+            f"on the {lock.kind}, held by {holder.get('operation')} of run {holder.get('run')}"
+            f" (pid {holder.get('pid')} on {holder.get('host')})"
+        )
+    since = f", since {lock.since}" if lock.since else ""
+    return text + since + (f" ({format_seconds(lock.age_seconds)} ago)" if lock.age_seconds else "")
+
+
+def engine_text(report: Report) -> str | None:
+    """`terraform 1.11.4 at /usr/bin/terraform (on PATH)`."""
+    engine = report.engine
+    return engine and f"{engine.name} {engine.version} at {engine.path} ({engine.chosen_by})"
+
+
+def achieved(report: Report) -> str:
+    """What the run has come to, in numbers; empty when that is all there is to say."""
+    return achieved_text(report.result) if report.result is not None else ""
+
+
+def several(those: Sequence[ResourceFate], most: int = 4) -> str:
+    """`3 resources: a, b and c`; of many the first few."""
+    names = [each.address + (f" ({each.note})" if each.note else "") for each in those]
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    *first, last = names
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{len(those)} resource{'s' if len(those) > 1 else ''}: {listed}"
+
+
+def fate_text(each: ResourceFate) -> str:
+    """One resource: `created aws_instance.web [id=i-1] in 12s`, `create db.main after 2s: …`."""
+    word = (DID if each.fate is Fate.DONE else DOES).get(each.action, each.action)
+    identifier = f" [id={each.id}]" if each.id and each.fate is Fate.DONE else ""
+    # What took no time worth telling has none.
+    seconds = (
+        f" after {format_seconds(each.seconds)}" if (each.seconds or 0) >= _WORTH_TELLING_SECONDS else ""
+    )
+    note = f"; {each.note}" if each.note else ""
+    return f"{word} {each.address}{identifier}{seconds}{note}"

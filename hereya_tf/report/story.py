@@ -1,0 +1,206 @@
+"""What happened in a run, folded from its events, live or from its log: bounded memory (pure)."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+Record = Mapping[str, Any]
+"""An event as the JSON object of the contract."""
+
+_ACTIONS_KEPT = 10_000
+_DIAGNOSTICS_KEPT = 100
+# What comes and goes without a change; only a timeline wants it.
+_PASSING = frozenset(("refresh", "open", "renew", "close", "read"))
+
+
+class EngineFacts(NamedTuple):
+    """The engine that was used, and where it came from."""
+
+    name: str
+    version: str
+    path: str
+    chosen_by: str
+
+
+class StepPart(NamedTuple):
+    """One engine command. `ended`, `ok` and `seconds` are None while it runs; moments are RFC 3339."""
+
+    step: str
+    attempt: int
+    argv: tuple[str, ...]
+    began: str
+    ended: str | None = None
+    ok: bool | None = None
+    exit_code: int | None = None
+    seconds: float | None = None
+    skipped: bool = False
+
+
+class ActionPart(NamedTuple):
+    """One action on one resource: `status` is started, completed or failed; `step` counts from 0."""
+
+    address: str
+    action: str
+    status: str
+    step: int
+    began: str
+    ended: str | None = None
+    id: str | None = None
+
+
+class Wait(NamedTuple):
+    """Somebody else's lock was waited for; `holder` is as in `lock_waiting`."""
+
+    lock: str
+    holder: Record | None
+    began: str
+    ended: str | None = None
+
+
+class Story:
+    """Feed it every event of a run, in order; all moments are texts in RFC 3339, which sort by time."""
+
+    def __init__(self, *, keep_reads: bool = False) -> None:
+        self._skipped = frozenset() if keep_reads else _PASSING
+        self.run = self.operation = self.package = self.workspace = self.version = ""
+        self.began = self.last = ""
+        self.engine: EngineFacts | None = None
+        self.steps: list[StepPart] = []
+        self.waits: list[Wait] = []
+        # By address: action and reason of what the last plan would do; drift is kept apart.
+        self.planned: dict[str, Record] = {}
+        self.drifted: dict[str, Record] = {}
+        self.warnings: list[Record] = []
+        self.errors: list[Record] = []
+        self.retries: list[Record] = []
+        # The first `cancelling`, and the last one.
+        self.cancelling: Record | None = None
+        self.last_cancelling: Record | None = None
+        self.result: Record | None = None
+        self._actions: list[ActionPart] = []
+        self._open: dict[tuple[str, str], int] = {}
+        self.left_out = 0
+
+    @classmethod
+    def of(cls, records: Iterable[Record], *, keep_reads: bool = False) -> "Story":
+        """The story of a whole log."""
+        story = cls(keep_reads=keep_reads)
+        for record in records:
+            story.add(record)
+        return story
+
+    def add(self, record: Record) -> None:
+        """Take one event in; what a newer version says is passed over."""
+        fold = _FOLDS.get(record["type"])
+        if fold is not None:
+            with contextlib.suppress(LookupError, TypeError):  # a log of another version's, or a damaged one
+                fold(self, record)
+        if record["type"] != "result":  # the report is made before the result is sent
+            self.last = record["ts"]
+
+    @property
+    def actions(self) -> tuple[ActionPart, ...]:
+        """What was done to resources, in the order it began; of very many the first, `left_out` counts the rest."""
+        return tuple(self._actions)
+
+    @property
+    def in_flight(self) -> tuple[ActionPart, ...]:
+        """What had begun and not ended."""
+        return tuple(self._actions[at] for at in self._open.values())
+
+    def _run_started(self, record: Record) -> None:
+        self.run, self.began = record["run"], record["ts"]
+        self.operation, self.package = record["operation"], record["package"]
+        self.workspace, self.version = record["workspace"], record["version"]
+
+    def _engine_ready(self, record: Record) -> None:
+        self.engine = EngineFacts(*(record[name] for name in ("engine", "version", "path", "chosen_by")))
+
+    def _lock_waiting(self, record: Record) -> None:
+        last = self.waits[-1] if self.waits else None
+        if last is not None and last.ended is None:
+            if last.lock == record["lock"]:
+                self.waits[-1] = last._replace(holder=record["holder"])
+                return
+            self.waits[-1] = last._replace(ended=record["ts"])
+        self.waits.append(Wait(record["lock"], record["holder"], record["ts"]))
+
+    def _lock_acquired(self, record: Record) -> None:
+        if self.waits and self.waits[-1].ended is None:
+            self.waits[-1] = self.waits[-1]._replace(ended=record["ts"])
+
+    def _step_started(self, record: Record) -> None:
+        argv = tuple(record["argv"])
+        self.steps.append(StepPart(record["step"], record["attempt"], argv, record["ts"]))
+        self.planned = {} if record["step"] == "plan" else self.planned
+
+    def _step_finished(self, record: Record) -> None:
+        facts = {name: record[name] for name in ("ok", "exit_code", "seconds", "skipped")}
+        last = self.steps[-1] if self.steps else None
+        if last is not None and last.ended is None and last.step == record["step"]:
+            self.steps[-1] = last._replace(ended=record["ts"], **facts)
+        else:  # one that was not needed has no beginning
+            self.steps.append(StepPart(record["step"], 1, (), record["ts"], record["ts"], **facts))
+
+    def _resource(self, record: Record) -> None:
+        action, status = record["action"], record["status"]
+        if action in self._skipped or status == "progress":
+            return
+        key = record["address"], action
+        at = self._open.pop(key, None)
+        if at is not None and status != "started":
+            part = self._actions[at]
+            self._actions[at] = part._replace(status=status, ended=record["ts"], id=record["id"] or part.id)
+        elif len(self._actions) < _ACTIONS_KEPT:
+            if status == "started":
+                self._open[key] = len(self._actions)
+            ended = None if status == "started" else record["ts"]
+            part = ActionPart(*key, status, len(self.steps) - 1, record["ts"], ended, record["id"])
+            self._actions.append(part)
+        else:
+            self.left_out += status == "started"
+
+    def _change(self, record: Record) -> None:
+        target = self.drifted if record["reason"] == "drift" else self.planned
+        if len(target) < _ACTIONS_KEPT:
+            target[record["address"]] = record
+
+    def _diagnostic(self, record: Record) -> None:
+        kept = self.errors if record["severity"] == "error" else self.warnings
+        if len(kept) < _DIAGNOSTICS_KEPT:
+            kept.append(record)
+
+    def _retry(self, record: Record) -> None:
+        self.retries.append(record)
+
+    def _cancelling(self, record: Record) -> None:
+        self.cancelling = self.cancelling or record
+        self.last_cancelling = record
+
+    def _result(self, record: Record) -> None:
+        self.result = record
+
+
+_FOLDS: Mapping[str, Callable[[Story, Record], None]] = {
+    "run_started": Story._run_started,
+    "engine_ready": Story._engine_ready,
+    "lock_waiting": Story._lock_waiting,
+    "lock_acquired": Story._lock_acquired,
+    "step_started": Story._step_started,
+    "step_finished": Story._step_finished,
+    "resource": Story._resource,
+    "change": Story._change,
+    "diagnostic": Story._diagnostic,
+    "retry": Story._retry,
+    "cancelling": Story._cancelling,
+    "result": Story._result,
+}
+
+
+def seconds_between(began: str, ended: str) -> float:
+    """Seconds from one moment to another; 0 when the clock was set back, or either makes no sense."""
+    try:
+        return max(0.0, (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds())
+    except (ValueError, TypeError):
+        return 0.0

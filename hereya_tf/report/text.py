@@ -1,0 +1,93 @@
+"""A report as plain text: what to know first, what happened, and last the engine's own words in full (pure)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hereya_tf.report.document import Report
+from hereya_tf.report.fates import Fate
+from hereya_tf.report.sentences import DID, DOES, achieved, engine_text, facts, fate_text, headline
+from hereya_tf.report.short_form import captured_text
+from hereya_tf.report.story import Record, StepPart
+from hereya_tf.words import diagnostic_text, failed_text, format_seconds, natural, visible
+
+_INDENT = "  "
+
+
+def text_report(report: Report) -> str:
+    """The whole report; nothing in it steers a terminal."""
+    lines = [*_head(report), *_outcome(report), *_resources(report), *_steps(report), *_warnings(report)]
+    captured = captured_text(report.stderr, report.stdout) if not report.success else ""
+    text = "\n".join(lines) + "\n" + captured
+    return visible(text if text.endswith("\n") else text + "\n")
+
+
+def outcome_lines(report: Report) -> list[str]:
+    """The failure in few lines, each with its label; the way out is last."""
+    lines = [f"error: {report.reason}"]
+    lines += [f"{label}: {text}" for label, text in facts(report)]
+    if report.reproduce is not None:
+        lines.append(f"reproduce: {report.reproduce}")
+    return lines
+
+
+def _head(report: Report) -> Iterator[str]:
+    yield headline(report)
+    yield f"run {report.run}, from {report.began} to {report.ended}, hereya-tf {report.version}"
+    engine = engine_text(report)
+    if engine is not None:
+        yield f"engine: {engine}"
+
+
+def _outcome(report: Report) -> Iterator[str]:
+    yield ""
+    if not report.success:
+        yield from outcome_lines(report)
+        return
+    yield achieved(report) or "succeeded"
+    if report.reproduce is not None:
+        yield f"reproduce: {report.reproduce}"
+
+
+def _resources(report: Report) -> Iterator[str]:
+    """Every resource under what became of it; the line above each group says so."""
+    for fate in Fate:
+        those = report.those(fate)
+        if those:
+            yield from ("", f"{fate} ({len(those)}):")
+            yield from (_INDENT + fate_text(each).replace("\n", "\\n") for each in those)
+    if report.left_out:
+        yield f"{_INDENT}and {report.left_out} actions more, which only the run's log has"
+    yield from _changes("changes", report.planned if report.operation == "plan" else (), DOES)
+    yield from _changes("changed outside of the engine", report.drifted, DID)
+
+
+def _changes(title: str, records: Sequence[Record], words: Mapping[str, str]) -> Iterator[str]:
+    if records:
+        yield from ("", f"{title} ({len(records)}):")
+    for record in sorted(records, key=lambda record: natural(record["address"])):
+        reason = f" ({record['reason'].replace('_', ' ')})" if record["reason"] not in (None, "drift") else ""
+        word = words.get(record["action"], record["action"])
+        yield _INDENT + f"{word} {record['address']}{reason}".replace("\n", "\\n")
+
+
+def _steps(report: Report) -> Iterator[str]:
+    if report.steps:
+        yield from ("", "steps:")
+    for step in report.steps:
+        yield f"{_INDENT}{step.step:<9} {_step_end(step)}"
+        if step.argv:
+            yield f"{_INDENT * 6}{' '.join(step.argv)}"
+
+
+def _step_end(step: StepPart) -> str:
+    if step.skipped:
+        return "not needed"
+    if step.ended is None:
+        return "not ended"
+    took = format_seconds(step.seconds or 0.0)
+    return f"done after {took}" if step.ok else f"failed after {took} ({failed_text(step.exit_code)})"
+
+
+def _warnings(report: Report) -> Iterator[str]:
+    for record in report.warnings:
+        yield ""
+        yield diagnostic_text(record)

@@ -1,0 +1,41 @@
+"""Lines of source code with what a diagnostic points at (pure)."""
+
+from typing import NamedTuple
+
+
+class SourceLine(NamedTuple):
+    """A numbered line; `begin` and `end` say which of its characters are meant, both 0 when none are."""
+
+    number: int
+    code: str
+    begin: int = 0
+    end: int = 0
+
+    @property
+    def marks(self) -> str:
+        """What stands below the line: `^` for each character that is meant; tabs stay, to keep the place."""
+        if self.begin >= self.end:
+            return ""
+        before = "".join("\t" if character == "\t" else " " for character in self.code[: self.begin])
+        return before + "^" * (self.end - self.begin)
+
+
+def source_lines(code: str, first: int, begin: int, end: int) -> tuple[SourceLine, ...]:
+    """`code` split into lines that count from `first`; `begin` and `end` are characters of the whole of it."""
+    lines = []
+    at = 0
+    for number, text in enumerate(code.split("\n"), first):
+        inside = max(begin - at, 0), min(end - at, len(text))
+        lines.append(SourceLine(number, text, *(inside if inside[0] < inside[1] else (0, 0))))
+        at += len(text) + 1
+    return tuple(lines)
+
+
+def characters_of(code: str, begin: int, end: int) -> tuple[int, int]:
+    """Engines count bytes of UTF-8: the same as characters."""
+    data = code.encode("utf-8", "surrogatepass")
+
+    def characters(at: int) -> int:
+        return len(data[: max(0, at)].decode("utf-8", "replace"))
+
+    return characters(begin), characters(end)
