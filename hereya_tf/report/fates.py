@@ -63,7 +63,7 @@ def _touched(address: str, parts: Sequence[ActionPart], planned: Record | None) 
         fate,
         sum(seconds_between(part.began, part.ended) for part in parts if part.ended is not None),
         next((part.id for part in reversed(parts) if part.id), None),
-        "it was destroyed, and is not there again" if gone and fate is not Fate.DONE else "",
+        "it was destroyed, and its replacement is not complete" if gone and fate is not Fate.DONE else "",
     )
 
 
