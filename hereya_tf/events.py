@@ -311,7 +311,7 @@ def record_of(event: Event, *, sequence: int, seconds: float, run: str) -> dict[
         "run": run,
         "type": EVENT_TYPES[kind],
     }
-    for name, value in zip(_keys(kind), event, strict=True):
+    for name, value in zip(field_names(kind), event, strict=True):
         record[name] = _plain(value) if isinstance(value, tuple) else value
     return record
 
@@ -340,7 +340,7 @@ def _second(seconds: int) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _keys(kind: Any) -> tuple[str, ...]:
+def field_names(kind: Any) -> tuple[str, ...]:
     """The JSON names of a type's fields: `class_` is `class`."""
     return tuple(name.rstrip("_") for name in kind._fields)
 
@@ -348,6 +348,6 @@ def _keys(kind: Any) -> tuple[str, ...]:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         if hasattr(value, "_fields"):
-            return {name: _plain(item) for name, item in zip(_keys(type(value)), value, strict=True)}
+            return {name: _plain(item) for name, item in zip(field_names(type(value)), value, strict=True)}
         return [_plain(item) for item in value]
     return value

@@ -25,18 +25,21 @@ class Invocation(NamedTuple):
 
 
 def reproduce(invocation: Invocation, redactor: Redactor | None, sensitive: Collection[str]) -> str:
-    """The command for a shell. Values of the variables in `sensitive`, and all that are secret, are left out.
+    """The command for a shell, on one line; values of the variables in `sensitive`, and secrets, are left out.
 
     Without a redactor nothing is known of the values, and none is shown.
     """
     words = (_shown(word, redactor, sensitive) for word in invocation.words)
-    return f"cd {shlex.quote(invocation.directory)} && {' '.join(words)}"
+    directory = _shown(Word(invocation.directory), redactor, ())
+    return f"cd {directory} && {' '.join(words)}"
 
 
 def _shown(word: Word, redactor: Redactor | None, sensitive: Collection[str]) -> str:
+    name, equals, _ = word.text.partition("=")
+    if not word.text.isprintable():  # a command of one line, whatever the lines in its values say
+        return f"{shlex.quote(name)}={_HIDDEN}" if word.holds_value and name.isprintable() else _HIDDEN
     if not word.holds_value:
         return shlex.quote(word.text if redactor is None else redactor.text(word.text))
-    name, equals, _ = word.text.partition("=")
     is_secret = (
         redactor is None
         or name.removesuffix(":") in sensitive

@@ -1,4 +1,4 @@
-"""JSON Schema (2020-12) of events and results, made from the types that they are made of (pure)."""
+"""JSON Schema (2020-12) of events, results and reports, made from the types that they are made of (pure)."""
 
 import types
 import typing
@@ -8,6 +8,9 @@ from typing import Any
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
 from hereya_tf.locks.records import LockKind
+from hereya_tf.report.document import LockFacts
+from hereya_tf.report.fates import Fate, ResourceFate
+from hereya_tf.report.story import EngineFacts, StepPart
 from hereya_tf.runs.outcome import Status
 from hereya_tf.stream.message_types import Phase
 from hereya_tf.supervision.interrupt import Reason
@@ -36,7 +39,12 @@ _NARROWER: Mapping[tuple[str, str], Any] = {
     ("LockWaiting", "lock"): {"enum": list(LockKind)},
     ("Cancelling", "reason"): {"enum": list(Reason)},
     ("DiagnosticEvent", "severity"): {"enum": ["error", "warning"]},
+    ("LockFacts", "kind"): {"enum": ["state", *LockKind]},
+    ("LockFacts", "holder"): {"type": "object", "additionalProperties": {"type": "string"}},
+    ("ResourceFate", "fate"): {"enum": [fate.name.lower() for fate in Fate]},
 }
+# What is not known of a run that has not ended; of other fields an interim report knows something.
+_KNOWN_AT_THE_END = ("exit_code", "env", "outputs", "changes", "drift", "timings", "report")
 
 
 def events_schema() -> dict[str, Any]:
@@ -53,6 +61,56 @@ def events_schema() -> dict[str, Any]:
 def result_schema() -> dict[str, Any]:
     """The schema of a result without its envelope, as `--result-file` holds it."""
     return {"$schema": _DIALECT, "title": "A result of hereya-tf", **_object(events.Result)}
+
+
+def report_schema() -> dict[str, Any]:
+    """The schema of a report in its JSON form; one written before the end of its run is `is_interim`."""
+    result = _object(events.Result)["properties"]
+    later = {name: result[name] for name in _KNOWN_AT_THE_END}
+    engine = _object(EngineFacts)
+    engine["properties"] |= {name: _nullable({"type": "string"}) for name in ("path", "chosen_by")}
+    properties = {
+        "v": _ENVELOPE["v"],
+        "run": _ENVELOPE["run"],
+        "version": {"type": "string"},
+        "began": _ENVELOPE["ts"],
+        "ended": _ENVELOPE["ts"],
+        "seconds": {"type": "number", "minimum": 0},
+        "is_interim": {"type": "boolean"},
+        **result,
+        **dict.fromkeys(later, True),
+        "status": {"enum": [*Status, "cancelling"]},
+        "engine": _nullable(engine),
+        "steps": _list_of(StepPart),
+        "resources": _list_of(ResourceFate),
+        "left_out": {"type": "integer", "minimum": 0},
+        "planned": _list_of(events.ChangeEvent),
+        "drifted": _list_of(events.ChangeEvent),
+        "warnings": _list_of(events.DiagnosticEvent),
+        "lock": _nullable(_object(LockFacts)),
+        "reproduce": _nullable({"type": "string"}),
+    }
+    return {
+        "$schema": _DIALECT,
+        "title": "A report of hereya-tf",
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+        "if": {"properties": {"is_interim": {"const": True}}},
+        "then": {
+            "properties": {**{name: {"type": "null"} for name in later}, "status": {"const": "cancelling"}}
+        },
+        "else": {"properties": {**later, "status": {"enum": list(Status)}}},
+    }
+
+
+def _nullable(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _list_of(type_: Any) -> dict[str, Any]:
+    return {"type": "array", "items": _object(type_)}
 
 
 def _object(type_: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`schema events|result`."""
+"""`schema events|result|report`."""
 
 import click
 
@@ -25,3 +25,11 @@ def result() -> None:
     from hereya_tf.schema import result_schema
 
     print_document(result_schema())
+
+
+@schema.command("report")
+def report() -> None:
+    """What `--report-file FILE.json` holds."""
+    from hereya_tf.schema import report_schema
+
+    print_document(report_schema())

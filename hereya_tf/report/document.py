@@ -97,7 +97,7 @@ def make_report(story: Story, result: Record | None, *, reproduce: str | None = 
         warnings=tuple(story.warnings),
         engine=story.engine,
         steps=tuple(story.steps),
-        fates=fates_of(story),
+        fates=fates_of(story, success=result is not None and result["success"]),
         left_out=story.left_out,
         planned=tuple(story.planned.values()),
         drifted=tuple(story.drifted.values()),
@@ -135,7 +135,7 @@ def _lock(story: Story, failure: Mapping[str, Any], failure_class: str | None) -
     found = failure["state"]["lock"]
     if found:
         since = found.get("Created")
-        return LockFacts("state", tuple(found.items()), since, since and age_of(since, story.last))
+        return LockFacts("state", tuple(found.items()), since, age_of(since, story.last) if since else None)
     wait = story.waits[-1] if story.waits else None
     if failure_class != "busy" or wait is None or wait.holder is None:
         return None

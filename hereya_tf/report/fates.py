@@ -7,8 +7,8 @@ from typing import NamedTuple
 from hereya_tf.report.story import ActionPart, Record, Story, seconds_between
 from hereya_tf.words import natural
 
-_ACTING_STEPS = frozenset(("apply", "destroy"))
-_ACTING_OPERATIONS = frozenset(("provision", "destroy", "apply"))
+ACTING_STEPS = frozenset(("apply", "destroy"))
+ACTING_OPERATIONS = frozenset(("provision", "destroy", "apply"))
 # What has an operation of its own; an import, a move or a forgotten resource has none.
 _TOLD = frozenset(("create", "update", "delete", "replace"))
 
@@ -33,17 +33,23 @@ class ResourceFate(NamedTuple):
     note: str = ""
 
 
-def fates_of(story: Story) -> tuple[ResourceFate, ...]:
-    """All resources that were touched, in the order they were begun, then those that were to be."""
-    if story.operation not in _ACTING_OPERATIONS:
+def fates_of(story: Story, *, success: bool) -> tuple[ResourceFate, ...]:
+    """All resources that were touched, in the order they were begun, then those that were to be.
+
+    After a success nothing is left to be begun.
+    """
+    if story.operation not in ACTING_OPERATIONS:
         return ()
     touched: dict[str, list[ActionPart]] = {}
     for part in story.actions:
-        if 0 <= part.step < len(story.steps) and story.steps[part.step].step in _ACTING_STEPS:
-            touched.setdefault(part.address, []).append(part)
+        if 0 <= part.step < len(story.steps) and story.steps[part.step].step in ACTING_STEPS:
+            parts = touched.setdefault(part.address, [])
+            if parts and parts[0].step != part.step:  # what an earlier attempt came to counts no more
+                parts.clear()
+            parts.append(part)
     return (
         *(_touched(address, parts, story.planned.get(address)) for address, parts in touched.items()),
-        *_not_started(story.planned, touched, story.result),
+        *(() if success else _not_started(story.planned, touched)),
     )
 
 
@@ -67,11 +73,7 @@ def _touched(address: str, parts: Sequence[ActionPart], planned: Record | None) 
     )
 
 
-def _not_started(
-    planned: Mapping[str, Record], touched: Mapping[str, object], result: Record | None
-) -> Iterator[ResourceFate]:
-    if result is not None and result["success"]:
-        return
+def _not_started(planned: Mapping[str, Record], touched: Mapping[str, object]) -> Iterator[ResourceFate]:
     # An engine plans in another order each time.
     for address in sorted(planned, key=natural):
         action = planned[address]["action"]

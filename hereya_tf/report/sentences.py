@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from hereya_tf.report.document import Report
-from hereya_tf.report.fates import Fate, ResourceFate
+from hereya_tf.report.fates import ACTING_OPERATIONS, ACTING_STEPS, Fate, ResourceFate
 from hereya_tf.words import achieved_text, format_seconds
 
 _ENDS = {
@@ -58,14 +58,22 @@ def state_text(report: Report) -> str | None:
     """Whether the state is safe, and where it is when it is not; None when there was nothing to save."""
     if report.errored_state is not None:
         return f"could not be saved; the only complete copy is `{report.errored_state}`"
+    if report.state_saved is False:
+        return "could not be saved, and the engine has left no copy of it"
     touched = any(each.fate is not Fate.NOT_STARTED for each in report.fates)
     if report.state_saved is None and (touched or report.failure_class is not None):
         return "it is not known whether it was saved; what was in flight may exist and not be in it"
-    if report.state_saved is False:
-        return "could not be saved, and the engine has left no copy of it"
     if touched:
         return "saved, with everything that was done"
-    return "as it was before: nothing was changed" if report.fates else None
+    return "as it was before: no resource was touched" if _is_untouched(report) else None
+
+
+def _is_untouched(report: Report) -> bool:
+    """Whether it is known that the run has changed nothing: a remote run tells nothing of resources."""
+    if report.operation not in ACTING_OPERATIONS:
+        return False
+    acted = any(step.step in ACTING_STEPS for step in report.steps)
+    return not acted or bool(report.planned or report.diagnostics)
 
 
 def lock_text(report: Report) -> str:
@@ -110,9 +118,7 @@ def fate_text(each: ResourceFate) -> str:
     """One resource: `created aws_instance.web [id=i-1] in 12s`, `create db.main after 2s: …`."""
     word = (DID if each.fate is Fate.DONE else DOES).get(each.action, each.action)
     identifier = f" [id={each.id}]" if each.id and each.fate is Fate.DONE else ""
-    # What took no time worth telling has none.
-    seconds = (
-        f" after {format_seconds(each.seconds)}" if (each.seconds or 0) >= _WORTH_TELLING_SECONDS else ""
-    )
+    took = each.seconds or 0.0
+    seconds = f" after {format_seconds(took)}" if took >= _WORTH_TELLING_SECONDS else ""
     note = f"; {each.note}" if each.note else ""
     return f"{word} {each.address}{identifier}{seconds}{note}"

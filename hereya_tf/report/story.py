@@ -1,6 +1,5 @@
 """What happened in a run, folded from its events, live or from its log: bounded memory (pure)."""
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -10,6 +9,8 @@ Record = Mapping[str, Any]
 
 _ACTIONS_KEPT = 10_000
 _DIAGNOSTICS_KEPT = 100
+# Where these fields are in the list that an action is here.
+_STATUS, _ENDED, _ID, _EARLIER = 2, 5, 6, 7
 # What comes and goes without a change; only a timeline wants it.
 _PASSING = frozenset(("refresh", "open", "renew", "close", "read"))
 
@@ -59,10 +60,15 @@ class Wait(NamedTuple):
 
 
 class Story:
-    """Feed it every event of a run, in order; all moments are texts in RFC 3339, which sort by time."""
+    """Feed it every event of a run, in order; all moments are texts in RFC 3339, which sort by time.
 
-    def __init__(self, *, keep_reads: bool = False) -> None:
+    Events are taken for what they should be; no others are read from a log. `asked` is called when the engine
+    has been asked to end.
+    """
+
+    def __init__(self, *, keep_reads: bool = False, asked: Callable[[], None] = lambda: None) -> None:
         self._skipped = frozenset() if keep_reads else _PASSING
+        self._asked = asked
         self.run = self.operation = self.package = self.workspace = self.version = ""
         self.began = self.last = ""
         self.engine: EngineFacts | None = None
@@ -78,8 +84,11 @@ class Story:
         self.cancelling: Record | None = None
         self.last_cancelling: Record | None = None
         self.result: Record | None = None
-        self._actions: list[ActionPart] = []
-        self._open: dict[tuple[str, str], int] = {}
+        # Lists of an ActionPart's fields, and of what had begun before at the same address and goes on as well:
+        # an ActionPart that is replaced at its end costs a tenth of all that is done with an event.
+        self._actions: list[list[Any]] = []
+        self._open: dict[tuple[str, str], list[Any]] = {}
+        self._step = -1
         self.left_out = 0
 
     @classmethod
@@ -90,24 +99,22 @@ class Story:
             story.add(record)
         return story
 
-    def add(self, record: Record) -> None:
+    def add(self, record: Record, _line: str = "") -> None:
         """Take one event in; what a newer version says is passed over."""
-        fold = _FOLDS.get(record["type"])
+        kind = record["type"]
+        fold = _FOLDS.get(kind)
         if fold is not None:
-            with contextlib.suppress(LookupError, TypeError):  # a log of another version's, or a damaged one
-                fold(self, record)
-        if record["type"] != "result":  # the report is made before the result is sent
+            fold(self, record)
+        if kind != "result":  # the report is made before the result is sent
             self.last = record["ts"]
 
     @property
     def actions(self) -> tuple[ActionPart, ...]:
-        """What was done to resources, in the order it began; of very many the first, `left_out` counts the rest."""
-        return tuple(self._actions)
+        """What was done to resources, in the order it began.
 
-    @property
-    def in_flight(self) -> tuple[ActionPart, ...]:
-        """What had begun and not ended."""
-        return tuple(self._actions[at] for at in self._open.values())
+        Of very many there are the first and all that were planned; `left_out` counts the rest.
+        """
+        return tuple(ActionPart(*part[:_EARLIER]) for part in self._actions)
 
     def _run_started(self, record: Record) -> None:
         self.run, self.began = record["run"], record["ts"]
@@ -133,6 +140,8 @@ class Story:
     def _step_started(self, record: Record) -> None:
         argv = tuple(record["argv"])
         self.steps.append(StepPart(record["step"], record["attempt"], argv, record["ts"]))
+        self._step = len(self.steps) - 1
+        self._open = {}
         self.planned = {} if record["step"] == "plan" else self.planned
 
     def _step_finished(self, record: Record) -> None:
@@ -142,24 +151,35 @@ class Story:
             self.steps[-1] = last._replace(ended=record["ts"], **facts)
         else:  # one that was not needed has no beginning
             self.steps.append(StepPart(record["step"], 1, (), record["ts"], record["ts"], **facts))
+            self._step = len(self.steps) - 1
 
     def _resource(self, record: Record) -> None:
-        action, status = record["action"], record["status"]
-        if action in self._skipped or status == "progress":
+        status = record["status"]
+        if status == "progress":
             return
-        key = record["address"], action
-        at = self._open.pop(key, None)
-        if at is not None and status != "started":
-            part = self._actions[at]
-            self._actions[at] = part._replace(status=status, ended=record["ts"], id=record["id"] or part.id)
-        elif len(self._actions) < _ACTIONS_KEPT:
-            if status == "started":
-                self._open[key] = len(self._actions)
-            ended = None if status == "started" else record["ts"]
-            part = ActionPart(*key, status, len(self.steps) - 1, record["ts"], ended, record["id"])
+        action = record["action"]
+        if action in self._skipped:
+            return
+        address, moment = record["address"], record["ts"]
+        key = (address, action)
+        if status == "started":
+            if len(self._actions) >= _ACTIONS_KEPT and address not in self.planned:
+                self.left_out += 1
+                return
+            # An object that is left of an earlier replacement is destroyed beside the one that replaced it.
+            part = [address, action, status, self._step, moment, None, record["id"], self._open.get(key)]
+            self._open[key] = part
             self._actions.append(part)
-        else:
-            self.left_out += status == "started"
+            return
+        begun = self._open.pop(key, None)
+        if begun is not None:
+            begun[_STATUS] = status
+            begun[_ENDED] = moment
+            begun[_ID] = record["id"] or begun[_ID]
+            if begun[_EARLIER] is not None:
+                self._open[key] = begun[_EARLIER]
+        elif len(self._actions) < _ACTIONS_KEPT or address in self.planned:  # its beginning is missing
+            self._actions.append([address, action, status, self._step, moment, moment, record["id"], None])
 
     def _change(self, record: Record) -> None:
         target = self.drifted if record["reason"] == "drift" else self.planned
@@ -177,6 +197,7 @@ class Story:
     def _cancelling(self, record: Record) -> None:
         self.cancelling = self.cancelling or record
         self.last_cancelling = record
+        self._asked()
 
     def _result(self, record: Record) -> None:
         self.result = record

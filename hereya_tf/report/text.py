@@ -7,7 +7,7 @@ from hereya_tf.report.fates import Fate
 from hereya_tf.report.sentences import DID, DOES, achieved, engine_text, facts, fate_text, headline
 from hereya_tf.report.short_form import captured_text
 from hereya_tf.report.story import Record, StepPart
-from hereya_tf.words import diagnostic_text, failed_text, format_seconds, natural, visible
+from hereya_tf.words import diagnostic_text, failed_text, flat, format_seconds, natural, visible
 
 _INDENT = "  "
 
@@ -22,15 +22,16 @@ def text_report(report: Report) -> str:
 
 def outcome_lines(report: Report) -> list[str]:
     """The failure in few lines, each with its label; the way out is last."""
-    lines = [f"error: {report.reason}"]
-    lines += [f"{label}: {text}" for label, text in facts(report)]
+    # A name or a reason that has lines of its own must not look like a label of ours.
+    lines = [f"error: {flat(report.reason)}"]
+    lines += [f"{label}: {flat(text)}" for label, text in facts(report)]
     if report.reproduce is not None:
         lines.append(f"reproduce: {report.reproduce}")
     return lines
 
 
 def _head(report: Report) -> Iterator[str]:
-    yield headline(report)
+    yield flat(headline(report))
     yield f"run {report.run}, from {report.began} to {report.ended}, hereya-tf {report.version}"
     engine = engine_text(report)
     if engine is not None:
@@ -53,7 +54,7 @@ def _resources(report: Report) -> Iterator[str]:
         those = report.those(fate)
         if those:
             yield from ("", f"{fate} ({len(those)}):")
-            yield from (_INDENT + fate_text(each).replace("\n", "\\n") for each in those)
+            yield from (_INDENT + flat(fate_text(each)) for each in those)
     if report.left_out:
         yield f"{_INDENT}and {report.left_out} actions more, which only the run's log has"
     yield from _changes("changes", report.planned if report.operation == "plan" else (), DOES)
@@ -66,7 +67,7 @@ def _changes(title: str, records: Sequence[Record], words: Mapping[str, str]) ->
     for record in sorted(records, key=lambda record: natural(record["address"])):
         reason = f" ({record['reason'].replace('_', ' ')})" if record["reason"] not in (None, "drift") else ""
         word = words.get(record["action"], record["action"])
-        yield _INDENT + f"{word} {record['address']}{reason}".replace("\n", "\\n")
+        yield _INDENT + flat(f"{word} {record['address']}{reason}")
 
 
 def _steps(report: Report) -> Iterator[str]:

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from hereya_tf.report.clock import LogClock
 from hereya_tf.report.story import ActionPart, StepPart, Story
-from hereya_tf.words import failed_text
+from hereya_tf.words import failed_text, format_seconds
 
 _ENGINE_SECONDS = 0.1
 
 PATH_SENTENCE = (
-    "The critical path is inferred from the times alone, for an engine does not tell what waits for what: "
-    "going back from what ended last in each step, the one that ended last before a part began"
+    "The critical path is inferred from the times, for no engine tells what waits for what: in each step it "
+    "goes back from what ended last, each time to what had ended last when that began"
 )
 """What is said of the critical path wherever it is shown."""
 
@@ -87,7 +87,8 @@ def make_timeline(story: Story, *, is_alive: bool = False) -> Timeline:
     clock = LogClock(story.began)
     steps = [_step_rows(step, actions, clock) for step, actions in _by_step(story)]
     last = max((row.end for rows in steps for row in rows), default=0.0)
-    last = max(last, clock.end_of(story.last, last)) if story.last else last
+    said_last = story.result["ts"] if story.result is not None else story.last
+    last = max(last, clock.end_of(said_last, last)) if said_last else last
     steps = [_closed(rows, last) for rows in steps]
     before = sorted((*_waits(story, clock, last), *_pauses(story, clock, last)), key=lambda row: row.begin)
     engine = tuple(_engine(story, [*before, *(rows[0] for rows in steps if rows)]))
@@ -106,9 +107,37 @@ def make_timeline(story: Story, *, is_alive: bool = False) -> Timeline:
         rows=rows,
         left_out=story.left_out,
         clock_went_back=clock.went_back,
-        path_seconds=sum(row.seconds for row in actions if row.is_critical),
+        path_seconds=sum((row.seconds for row in actions if row.is_critical), 0.0),
         most_at_once=_most_at_once(actions),
     )
+
+
+def totals(timeline: Timeline) -> Iterator[tuple[str, float]]:
+    """What the time went to, in seconds: all of it, waits, each step, and the critical path in them."""
+    spent: dict[str, float] = {}
+    for row in timeline.rows:
+        if row.kind is not Kind.ACTION and row.state is not State.SKIPPED:
+            label = "waiting" if row.kind is Kind.WAIT else row.name
+            spent[label] = spent.get(label, 0.0) + row.seconds
+    yield "in all", timeline.seconds
+    yield from spent.items()
+    if timeline.path_seconds:
+        yield "on the critical path", timeline.path_seconds
+
+
+def notes(timeline: Timeline) -> Iterator[str]:
+    """What a reader has to know before believing the bars."""
+    if timeline.status == "running":
+        yield "The run goes on: this is how far it had come"
+    if timeline.status == "died":
+        yield "The run was killed: nobody knows when what is unfinished ended"
+    if timeline.clock_went_back:
+        yield "The clock was set back during this run: times after that are a guess"
+
+
+def fine(seconds: float) -> str:
+    """Like `format_seconds`, but with milliseconds where tenths of a second say nothing."""
+    return f"{seconds * 1000:.0f}ms" if seconds < 0.0995 else format_seconds(seconds)
 
 
 def _by_step(story: Story) -> Iterator[tuple[StepPart | None, Sequence[ActionPart]]]:
@@ -178,8 +207,8 @@ def _pauses(story: Story, clock: LogClock, last: float) -> Iterator[Row]:
 def _engine(story: Story, others: Iterable[Row]) -> Iterator[Row]:
     """Finding an engine, and fetching it, comes first of all."""
     seconds = float(story.result["timings"]["engine"] or 0.0) if story.result is not None else 0.0
-    if seconds >= _ENGINE_SECONDS:
-        end = min(seconds, min((row.begin for row in others), default=seconds))
+    end = min(seconds, min((row.begin for row in others), default=seconds))
+    if end >= _ENGINE_SECONDS:
         note = f"{story.engine.name} {story.engine.version}" if story.engine is not None else ""
         yield Row(Kind.ENGINE, "engine", "prepare", State.OK, 0.0, end, None, note)
 

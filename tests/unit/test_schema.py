@@ -9,7 +9,7 @@ import pytest
 
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
-from hereya_tf.schema import events_schema, result_schema
+from hereya_tf.schema import events_schema, report_schema, result_schema
 from tests.command_line import CommandLine
 from tests.conftest import MakePackage
 from tests.event_samples import RESULT, SAMPLES
@@ -27,7 +27,7 @@ def record_of(event: events.Event) -> dict[str, Any]:
 
 
 def test_the_schemas_are_schemas() -> None:
-    for schema in (events_schema(), result_schema()):
+    for schema in (events_schema(), result_schema(), report_schema()):
         jsonschema.Draft202012Validator.check_schema(schema)
 
 
@@ -86,11 +86,11 @@ def test_a_result_without_its_envelope_has_a_schema_of_its_own() -> None:
     assert not RESULTS.is_valid({**record, "success": "yes"})
 
 
-@pytest.mark.parametrize("name", ["events", "result"])
+@pytest.mark.parametrize("name", ["events", "result", "report"])
 def test_the_command_prints_the_schema(cli: CommandLine, name: str) -> None:
     printed = cli("schema", name)
 
-    expected = {"events": events_schema, "result": result_schema}[name]()
+    expected = {"events": events_schema, "result": result_schema, "report": report_schema}[name]()
     assert (printed.exit_code, json.loads(printed.stdout), printed.stderr) == (0, expected, "")
 
 

@@ -1,0 +1,70 @@
+"""An `http` state backend on this machine that refuses what it is told to refuse."""
+
+import json
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+
+_ANSWERS = {"LOCK": 200, "UNLOCK": 200, "POST": 200, "DELETE": 200}
+
+
+class StateServer:
+    """Holds one state while it is entered; `refuses` has the status to answer a method with.
+
+    `lock` is what the holder of the lock has left there; without one, who locks gets the lock.
+    """
+
+    def __init__(self, refuses: Mapping[str, int], lock: Mapping[str, str] | None = None) -> None:
+        self._refuses = refuses
+        self._lock = json.dumps(lock).encode() if lock is not None else None
+        self._state: bytes | None = None
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+
+    def __enter__(self) -> "StateServer":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What tells an engine where its state is."""
+        address = f"http://127.0.0.1:{self._server.server_port}/state/shop"
+        return {f"TF_HTTP_{name}ADDRESS": address for name in ("", "LOCK_", "UNLOCK_")}
+
+    def answer(self, method: str, body: bytes) -> tuple[int, bytes]:
+        """Status and body of the answer to a request."""
+        if method in self._refuses:
+            return self._refuses[method], b""
+        if method == "LOCK" and self._lock is not None:
+            return 423, self._lock
+        if method == "GET":
+            return (200, self._state) if self._state is not None else (404, b"")
+        self._lock = {"LOCK": body, "UNLOCK": None}.get(method, self._lock)
+        self._state = {"POST": body, "DELETE": None}.get(method, self._state)
+        return _ANSWERS[method], b""
+
+
+def _handler(server: StateServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as its base has it
+            pass
+
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            status, answer = server.answer(self.command, body)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        do_GET = do_POST = do_DELETE = do_LOCK = do_UNLOCK = _answer  # noqa: N815 - as its base calls them
+
+    return Handler
