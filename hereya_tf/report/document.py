@@ -68,7 +68,7 @@ class Report(NamedTuple):
 
 
 def make_report(story: Story, result: Record | None, *, reproduce: str | None = None) -> Report:
-    """The report of a run whose result is known, or of one that was asked to end and still is at work.
+    """The report of a run whose result is known, or of one that is still at work, asked to end or not.
 
     `story` and `result` are redacted already. `reproduce` is a command for a shell.
     """
@@ -86,7 +86,7 @@ def make_report(story: Story, result: Record | None, *, reproduce: str | None = 
         if result is not None
         else seconds_between(story.began, story.last),
         success=result is not None and result["success"],
-        status=result["status"] if result is not None else "cancelling",
+        status=result["status"] if result is not None else "running" if story.cancelling is None else "cancelling",
         exit_code=result["exit_code"] if result is not None else None,
         reason=reason,
         failure_class=failure_class,
@@ -123,10 +123,11 @@ _NO_FAILURE: Mapping[str, Any] = {
 }
 
 
-def _why(story: Story) -> tuple[str, str]:
-    """Class and reason of a run that has been asked to end."""
-    asked = story.cancelling["reason"] if story.cancelling is not None else ""
-    failure_class, reason = _INTERRUPTED.get(asked, _CANCELLED)
+def _why(story: Story) -> tuple[str | None, str]:
+    """Class and reason of a run that has not ended: it may have been asked to."""
+    if story.cancelling is None:
+        return None, "the run has not ended yet; this is how far it has come"
+    failure_class, reason = _INTERRUPTED.get(story.cancelling["reason"], _CANCELLED)
     return failure_class, reason + _INTERIM
 
 
@@ -137,7 +138,7 @@ def _lock(story: Story, failure: Mapping[str, Any], failure_class: str | None) -
         since = found.get("Created")
         return LockFacts("state", tuple(found.items()), since, age_of(since, story.last) if since else None)
     wait = story.waits[-1] if story.waits else None
-    if failure_class != "busy" or wait is None or wait.holder is None:
+    if wait is None or wait.holder is None or (failure_class != "busy" and wait.ended is not None):
         return None
     holder = wait.holder
     age = seconds_between(holder["since"], story.last)

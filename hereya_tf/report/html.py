@@ -21,7 +21,10 @@ _WRONG = (Fate.FAILED, Fate.UNFINISHED)
 _FATE_ORDER = (Fate.FAILED, Fate.UNFINISHED, Fate.NOT_STARTED, Fate.DONE)
 _FATE_HEADS = ("Action", "Resource", "Took", "ID")
 _FATE_TONES = {Fate.FAILED: "red", Fate.UNFINISHED: "amber", Fate.DONE: "green", Fate.NOT_STARTED: "soft"}
-_STATUS_TONES = {"succeeded": "green", "cancelled": "amber", "cancelling": "amber", "busy": "amber"}
+_STATUS_TONES = {
+    "succeeded": "green",
+    **dict.fromkeys(("cancelled", "cancelling", "busy", "running"), "amber"),
+}
 # Ranks of actions up to this destroy something, or may.
 _DANGEROUS = 2
 _CELLS = {"Took": 'class="number"', "Action": 'class="short"'}

@@ -65,7 +65,8 @@ def _result(report: Report) -> dict[str, Any]:
         "operation": report.operation,
         "package": report.package,
         "workspace": report.workspace,
-        "failure": {
+        "failure": report.failure_class
+        and {
             "class": report.failure_class,
             "hint": "\n".join(report.hints) or None,
             "diagnostics": [_only(events.DiagnosticEvent, record) for record in report.diagnostics],

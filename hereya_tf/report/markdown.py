@@ -14,7 +14,7 @@ from hereya_tf.report.snippet import snippet_text
 from hereya_tf.report.story import Record, StepPart
 from hereya_tf.words import failed_text, format_seconds, natural
 
-_SYMBOLS = {"succeeded": "✅", "cancelled": "⚠️", "cancelling": "⚠️", "busy": "⚠️"}
+_SYMBOLS = {"succeeded": "✅", "cancelled": "⚠️", "cancelling": "⚠️", "busy": "⚠️", "running": "⏳"}
 _FATE_ORDER = (Fate.FAILED, Fate.UNFINISHED, Fate.NOT_STARTED, Fate.DONE)
 # Those that a reader looks for are not folded.
 _OPEN = (Fate.FAILED, Fate.UNFINISHED)

@@ -11,7 +11,7 @@ STYLE = """
 :root{color-scheme:light dark;--paper:#fff;--wash:#f6f6f4;--ink:#1c1d20;--soft:#5b5f68;--rule:#e2e2de;
 --red:#b0241b;--red-wash:#fcf0ee;--amber:#855400;--amber-wash:#fbf3e2;--green:#1d6a3c;--green-wash:#edf6f0;
 --blue:#1f5bb5;--bar:#8ea6c8;--mark:#fbe3a2;--mono:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
-@media (prefers-color-scheme:dark){:root{--paper:#16171a;--wash:#1f2125;--ink:#e9e9eb;--soft:#a6abb5;
+@media screen and (prefers-color-scheme:dark){:root{--paper:#16171a;--wash:#1f2125;--ink:#e9e9eb;--soft:#a6abb5;
 --rule:#34373d;--red:#ff968c;--red-wash:#33201f;--amber:#ecbb5c;--amber-wash:#2e2718;--green:#78d19a;
 --green-wash:#1b2a21;--blue:#8fb8ff;--bar:#5c7396;--mark:#5f4a12}}
 *{box-sizing:border-box}
@@ -39,7 +39,7 @@ thead th{color:var(--soft);font-size:.8125rem;border-bottom:1px solid var(--rule
 th:last-child,td:last-child{padding-right:0}
 .number{text-align:right;white-space:nowrap}
 [hidden]{display:none!important}
-@media print{:root{--paper:#fff;--ink:#000}body{font-size:10pt}button{display:none!important}
+@media print{:root{color-scheme:light;--ink:#000}body{font-size:10pt}button{display:none!important}
 details::details-content{content-visibility:visible;height:auto}section,article{break-inside:avoid-page}}
 """
 

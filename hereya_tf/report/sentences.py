@@ -12,6 +12,9 @@ _ENDS = {
     "refused": "was refused",
     "cancelled": "was cancelled",
     "cancelling": "is being cancelled",
+    "running": "is at work",
+    "orphaned": "was killed, and its engine is still at work,",
+    "died": "was killed",
     "timed_out": "has run out of time",
     "busy": "did not begin: somebody else is at it",
 }

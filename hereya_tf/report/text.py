@@ -23,7 +23,7 @@ def text_report(report: Report) -> str:
 def outcome_lines(report: Report) -> list[str]:
     """The failure in few lines, each with its label; the way out is last."""
     # A name or a reason that has lines of its own must not look like a label of ours.
-    lines = [f"error: {flat(report.reason)}"]
+    lines = [f"{'note' if report.status == 'running' else 'error'}: {flat(report.reason)}"]
     lines += [f"{label}: {flat(text)}" for label, text in facts(report)]
     if report.reproduce is not None:
         lines.append(f"reproduce: {report.reproduce}")

@@ -3,7 +3,7 @@
 STYLE = """
 body{padding:1.4rem 2rem 0;display:flex;flex-direction:column;min-height:100vh}
 header,main{width:100%}
-header p{margin:0}
+header p{margin:0}header p.amber{margin:0 0 1rem}
 h1{font-size:1.5rem;margin:.1rem 0 .5rem}
 .facts{display:flex;flex-wrap:wrap;gap:.35rem 1.1rem;align-items:center;color:var(--soft);
 font-variant-numeric:tabular-nums}
@@ -17,7 +17,7 @@ border:1px solid var(--field);border-radius:8px;padding:.2rem .6rem;max-width:10
 input{width:19rem}::placeholder{color:var(--soft);opacity:1}
 output{font-size:.875rem;color:var(--soft);padding-bottom:.5rem;font-variant-numeric:tabular-nums}
 :root{--field:#8a8e96}
-@media (prefers-color-scheme:dark){:root{--field:#7d828c}}
+@media screen and (prefers-color-scheme:dark){:root{--field:#7d828c}}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.8125rem;color:var(--soft);margin:0 0 .2rem;
 padding:0;list-style:none}
 .legend svg{width:1.6rem;height:.75rem;margin-right:.4rem;vertical-align:-.05rem}
@@ -32,7 +32,7 @@ tbody th small{color:var(--soft);font-size:.8125rem;margin-left:.35rem}
 .name{width:36%}.number{width:5.5rem}
 tbody tr:hover,tbody tr:focus{background:var(--wash)}
 tbody tr:focus{outline:2px solid var(--blue);outline-offset:-2px}
-.failed small,.failed b{color:var(--red)}.unfinished b{color:var(--amber)}
+.step.failed small,.failed b{color:var(--red)}.unfinished b{color:var(--amber)}
 th b{font-weight:600;font-size:.8125rem;margin-left:.35rem}
 .bar{padding:0;overflow:hidden;vertical-align:middle;
 background:linear-gradient(90deg,var(--rule) 1px,transparent 1px) var(--at,0) 0/var(--tick) 100%}
