@@ -17,6 +17,8 @@ class Form(Enum):
     TEXTS = "a list of texts", '`{} = ["…", "…"]`'
     NUMBER = "a whole number", "`{} = 4`"
     DURATION = "a duration", '`{} = "5m"`, or whole seconds: `{} = 300`'
+    SIZE = "a size", '`{} = "500MB"`, or whole bytes: `{} = 500000000`'
+    LIMIT = "a whole number or a text", '`{} = 200`, or without a limit: `{} = "none"`'
 
     def fits(self, value: object) -> bool:
         """Whether a value has this form."""
@@ -29,7 +31,7 @@ class Form(Enum):
                 return isinstance(value, list) and all(isinstance(item, str) for item in value)
             case Form.NUMBER:
                 return type(value) is int
-            case Form.DURATION:
+            case Form.DURATION | Form.SIZE | Form.LIMIT:
                 return isinstance(value, str) or type(value) is int
 
 

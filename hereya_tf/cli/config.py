@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from hereya_tf.cli.documents import json_option, print_document, print_table
 from hereya_tf.cli.groups import HelpfulGroup
 from hereya_tf.cli.option_table import every_option
-from hereya_tf.cli.option_types import SETTINGS, Duration, GroupedOption, NamedArgument, place_of
+from hereya_tf.cli.option_types import SETTINGS, Amount, GroupedOption, NamedArgument, place_of
 from hereya_tf.cli.settings import read_settings
 
 if TYPE_CHECKING:
@@ -113,10 +113,8 @@ def _source(context: click.Context, option: GroupedOption) -> str:
 def _shown(option: GroupedOption, value: Any) -> Any:
     if option.public_name in _NAMES_ONLY:
         return [_name_only(entry) for entry in value]
-    if isinstance(option.type, Duration) and value is not None:
-        from hereya_tf.durations import format_duration
-
-        return format_duration(value)
+    if isinstance(option.type, Amount) and value is not None:
+        return option.type.spell(value)
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -1,5 +1,6 @@
 """What options and arguments are made of: their types, headings and variables in the environment."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,18 +9,31 @@ from click.core import ParameterSource
 
 from hereya_tf.cli.groups import Misuse
 from hereya_tf.cli.honours import SHAPING, who_does, why_not
-from hereya_tf.durations import parse_duration
+from hereya_tf.durations import parse_duration, spell_duration
 from hereya_tf.events import Operation
+from hereya_tf.sizes import parse_size, spell_size
 
 # Under these names a context keeps what the user's `config.toml` says, or why it cannot be used.
 SETTINGS = "hereya_tf.settings"
 REFUSAL = "hereya_tf.refusal"
 
 
-class Duration(click.ParamType[float]):
-    """`90s`, `5m`, `1h30m`; seconds as a number."""
+class Amount(click.ParamType[float]):
+    """A number that people write with its unit."""
+
+    def spell(self, value: float) -> str | float:
+        """The number as people write it."""
+        return value
+
+
+class Duration(Amount):
+    """`90s`, `5m`, `1h30m`, `90d`; seconds as a number."""
 
     name = "duration"
+
+    def spell(self, value: float) -> str:
+        """With its units."""
+        return spell_duration(value)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Seconds."""
@@ -43,6 +57,46 @@ class Count(click.types.IntParamType):
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
             self.fail(f"`{value}` is not a whole number from 1 on", param, ctx)
         return int(text)
+
+
+class Size(Amount):
+    """`500MB`, `1GB`; bytes as a number."""
+
+    name = "size"
+
+    def spell(self, value: float) -> str:
+        """With its unit."""
+        return spell_size(int(value))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Bytes."""
+        try:
+            return parse_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Limit(Amount):
+    """An amount of another type, or `none` for no limit, which is `math.inf`."""
+
+    def __init__(self, of: click.ParamType[Any]) -> None:
+        self.of = of
+        self.name = of.name
+
+    def spell(self, value: float) -> str | float:
+        """As the other type does."""
+        if math.isinf(value):
+            return "none"
+        return self.of.spell(value) if isinstance(self.of, Amount) else value
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The amount. Nothing at all is refused: to some it is no limit, to others no room."""
+        if value == math.inf or str(value).strip().lower() == "none":
+            return math.inf
+        amount = self.of.convert(value, param, ctx)
+        if amount == 0:
+            self.fail(f"`{value}` is nothing at all; `none` is no limit", param, ctx)
+        return float(amount) if isinstance(amount, float) else int(amount)
 
 
 class Line(click.ParamType[str]):

@@ -1,16 +1,21 @@
-"""`runs list|show|log|cancel`."""
+"""`runs list|show|log|report|timeline|cancel|prune`."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from hereya_tf.cli.documents import json_option, print_document, print_table
+from hereya_tf.cli.ci import guard_here
+from hereya_tf.cli.documents import json_option, print_document, say
 from hereya_tf.cli.groups import HelpfulGroup
-from hereya_tf.cli.option_types import Count, GroupedOption, NamedArgument
+from hereya_tf.cli.option_types import GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
+from hereya_tf.cli.runs_list import list_, run_document
+from hereya_tf.cli.runs_prune import prune
+from hereya_tf.cli.runs_timeline import timeline
 from hereya_tf.places import Places
 from hereya_tf.runs import history
+from hereya_tf.runs.retelling import find
 
 if TYPE_CHECKING:
     from hereya_tf.report.document import Report
@@ -23,29 +28,7 @@ def runs() -> None:
     """The history of runs. RUN is an id, the beginning or end of one, or `last`."""
 
 
-@runs.command("list")
-@click.option(
-    "-n",
-    "--limit",
-    cls=GroupedOption,
-    type=Count(),
-    metavar="N",
-    default=20,
-    show_default=True,
-    help="The newest N.",
-)
-@json_option
-def list_(limit: int, json_output: bool) -> None:
-    """The newest runs, the newest last."""
-    records = history.list_runs(find_places(os.environ).runs)[-limit:]
-    if json_output:
-        print_document({"runs": [_document(record) for record in records]})
-        return
-    rows = [
-        (record.id, record.operation, record.state, _duration(record), record.workspace, record.package)
-        for record in records
-    ]
-    print_table(("RUN", "OPERATION", "STATE", "TOOK", "WORKSPACE", "PACKAGE"), rows)
+runs.add_command(list_)
 
 
 @runs.command("show")
@@ -56,8 +39,8 @@ def show(run: str, json_output: bool) -> None:
     from hereya_tf.words import visible
 
     places = find_places(os.environ)
-    record = _find(places, run)
-    document = _document(record)
+    record = find(places.runs, run)
+    document = run_document(places.runs, record)
     last = next(
         (event for event in reversed(history.read_log(places.runs / record.id)) if event["type"] == "result"),
         None,
@@ -67,15 +50,15 @@ def show(run: str, json_output: bool) -> None:
         return
     failed = last if last is not None and last["failure"] is not None else None
     for name, value in document.items():
-        # The reason of a failure stands below, with its hints.
-        if value not in (None, "") and not (name == "reason" and failed is not None):
-            click.echo(f"{name:<12} {visible(str(value))}")
+        # A failure stands below, with its hints.
+        if value not in (None, "") and not (name in ("reason", "failure") and failed is not None):
+            say(f"{name:<12} {visible(str(value))}")
     if failed is not None:
         from hereya_tf.report.text import outcome_lines
 
         click.echo()
         for line in outcome_lines(_report(places, record)):
-            click.echo(visible(line))
+            say(visible(line))
 
 
 @runs.command("log", short_help="What a run said, as far as it has come.")
@@ -90,14 +73,14 @@ def log(run: str, verbose: bool, json_output: bool) -> None:
     from hereya_tf.ui.plain import Detail, PlainLines
 
     places = find_places(os.environ)
-    record = _find(places, run)
+    record = find(places.runs, run)
     plain = PlainLines(Detail.VERBOSE if verbose else Detail.NORMAL)
     for event in history.read_log(places.runs / record.id):
         if json_output:
-            click.echo(encode(event))
+            click.echo(guard_here(os.environ, 1).json(encode(event)))
         else:
             for line in plain.lines(event):
-                click.echo(line)
+                say(line)
 
 
 @runs.command(
@@ -123,7 +106,14 @@ def report(run: str, form: str) -> None:
     from hereya_tf.report.formats import Format, render
 
     places = find_places(os.environ)
-    click.echo(render(_report(places, _find(places, run)), Format(form)), nl=False)
+    text = render(_report(places, find(places.runs, run)), Format(form))
+    match Format(form):
+        case Format.TEXT | Format.MARKDOWN:
+            say(text, nl=False)
+        case Format.JSON:
+            click.echo(guard_here(os.environ, 1).json(text), nl=False)
+        case Format.JUNIT | Format.HTML:
+            click.echo(text, nl=False)
 
 
 @runs.command("cancel", short_help="Ask a live run to end.")
@@ -148,46 +138,11 @@ def cancel(run: str, json_output: bool) -> None:
         click.echo(f"run {record.id} was asked to end; `hereya-tf runs log {record.id}` shows how it does")
 
 
-def _find(places: Places, run: str) -> history.RunRecord:
-    """The run; one that was killed is completed from what its engine left, if that has ended as well."""
-    record = history.find_run(places.runs, run)
-    if record.state == "died":
-        from hereya_tf.runs.adoption import adopt
-
-        adopt(places.runs, record.id, lambda _story: None)
-        record = history.read_record(places.runs / record.id) or record
-    return record
+runs.add_command(timeline)
+runs.add_command(prune)
 
 
 def _report(places: Places, record: history.RunRecord) -> "Report":
-    from hereya_tf.report.document import make_report
-    from hereya_tf.report.story import Story
+    from hereya_tf.runs.retelling import report_of
 
-    story = Story.of(history.read_log(places.runs / record.id))
-    return make_report(story, story.result, reproduce=record.reproduce)
-
-
-def _document(record: history.RunRecord) -> dict[str, Any]:
-    return {
-        "run": record.id,
-        "operation": record.operation,
-        "state": record.state,
-        "package": record.package,
-        "workspace": record.workspace,
-        "key": record.key,
-        "started": record.started,
-        "ended": record.ended,
-        "seconds": record.seconds,
-        "exit_code": record.exit_code,
-        "reason": record.reason,
-        "engine": record.engine,
-        "host": record.host,
-        "pid": record.process.pid,
-        "version": record.version,
-    }
-
-
-def _duration(record: history.RunRecord) -> str:
-    from hereya_tf.words import format_seconds
-
-    return "" if record.seconds is None else format_seconds(record.seconds)
+    return report_of(places.runs, record)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hereya_tf.cli.option_types import Duration, GroupedOption
+from hereya_tf.cli.option_types import Duration, GroupedOption, Limit, Size
 from hereya_tf.cli.places import find_config
 
 # Those of HEREYA_TF_ that are for no option.
@@ -49,8 +49,12 @@ def _form(option: GroupedOption) -> "Form":
     if option.multiple:
         return Form.TEXTS
     match option.type:
-        case Duration():
+        case Duration() | Limit(of=Duration()):
             return Form.DURATION
+        case Limit(of=Size()):
+            return Form.SIZE
+        case Limit():
+            return Form.LIMIT
         case click.types.IntParamType():
             return Form.NUMBER
         case _:

@@ -194,7 +194,9 @@ def request_cancel(directory: Path, record: RunRecord) -> None:
 
 
 def read_log(directory: Path) -> tuple[Mapping[str, Any], ...]:
-    """The events of a run as far as they were written; a line cut off by a crash is left out."""
+    """The events of a run as far as they were written; what a crash or the disk has damaged is left out."""
+    from hereya_tf.runs.log_events import event_of
+
     try:
         text = (directory / EVENTS).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -205,8 +207,8 @@ def read_log(directory: Path) -> tuple[Mapping[str, Any], ...]:
             event = exact.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(event, dict) and all(isinstance(event.get(name), str) for name in ("type", "ts")):
-            events.append(event)
+        if (read := event_of(event)) is not None:
+            events.append(read)
     return tuple(events)
 
 
@@ -221,9 +223,9 @@ def is_waiting(directory: Path) -> bool:
     for line in reversed(lines):
         try:
             event = json.loads(line)
-            kind = event["type"]
+            told = event["type"], event.get("step")
         except (ValueError, TypeError, LookupError, RecursionError):
             continue
-        if kind not in ("log", "diagnostic"):  # a warning between two looks at the lock
-            return kind == "lock_waiting" or (kind == "heartbeat" and event.get("step") == "wait")
+        if told[0] not in ("log", "diagnostic"):  # a warning between two looks at the lock
+            return told in (("lock_waiting", None), ("heartbeat", "wait"))
     return False
