@@ -85,6 +85,7 @@ SAMPLES: dict[str, Sample] = {
     "quiet": _flag("quiet"),
     "verbose": _flag("verbose"),
     "color": _text("color", "never"),
+    "ci": _text("ci", "github"),
     "no-progress": _flag("no_progress"),
 }
 
@@ -144,6 +145,7 @@ report-file       x x x x x x x x x
 quiet             x x x x x x x x x
 verbose           x x x x x x x x x
 color             x x x x x x x x x
+ci                x x x x x x x x .
 no-progress       x x x x x x x . .
 """
 MATRIX: dict[tuple[str, Operation], bool] = {

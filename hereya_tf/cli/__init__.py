@@ -128,7 +128,13 @@ def _failure(error: Exception) -> int:
 def _complain(sentence: str, hints: tuple[str, ...], *, code: int) -> int:
     # Nobody may be there to be told.
     with contextlib.suppress(OSError, ValueError):
-        click.echo("\n".join((f"error: {sentence}", *(f"hint: {hint}" for hint in hints))), err=True)
+        text = "\n".join((f"error: {sentence}", *(f"hint: {hint}" for hint in hints)))
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            # What was given may come from a pull request.
+            from hereya_tf.cli.ci import guard_here
+
+            text = guard_here(os.environ, 2).talk(text)
+        click.echo(text, err=True)
     return code
 
 

@@ -1,12 +1,15 @@
 """Runs a request and passes its events on to the front ends, its results to stdout and files."""
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hereya_tf import events
+from hereya_tf.cli.ci import CI
 from hereya_tf.cli.files import CallersFile
 from hereya_tf.cli.front import choose_talk, sinks
+from hereya_tf.cli.option_table import history_limits
 from hereya_tf.cli.places import find_places
 from hereya_tf.cli.results import OutputPresenter, print_results
 from hereya_tf.errors import BadInput, FailureClass, NoRoom
@@ -17,7 +20,7 @@ from hereya_tf.report.document import Report
 from hereya_tf.report.formats import format_of, render
 from hereya_tf.run import Run
 from hereya_tf.run_request import RunRequest
-from hereya_tf.runs.journal import Sink
+from hereya_tf.runs.upkeep import prune_now_and_then
 from hereya_tf.supervision.interrupt import Interrupt, signals_ask
 from hereya_tf.ui.outlet import Outlet
 
@@ -31,11 +34,17 @@ _PLAN_FILES = ("plan_json", "plan_text")
 def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[str, str]) -> int:
     """Run `request` to its end and tell it as `options` ask; returns the exit code."""
     interrupt = Interrupt(timeout=options["timeout"], idle_timeout=options["idle_timeout"])
-    stdout, stderr = Outlet(1), Outlet(2)
-    talk = choose_talk(request.operation, options, stderr)
+    ci = CI(request.operation, options, environment)
+    places = find_places(environment)
+    stdout, stderr = Outlet(1), ci.stderr
+    talk = choose_talk(request.operation, options, ci)
+
+    said: set[str] = set()
 
     def warn(sentence: str) -> None:
-        talk.say(f"warning: {sentence}")
+        if sentence not in said:  # a file that cannot be written when the engine is asked to end cannot later
+            said.add(sentence)
+            talk.say(f"warning: {sentence}")
 
     with signals_ask(interrupt):
         log = CallersFile(options["events_file"], warn) if options["events_file"] else None
@@ -47,7 +56,7 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
                 if not results[option].is_open:
                     request = _refused(request, option, path)
         is_output = request.operation is Operation.OUTPUT
-        presenter = OutputPresenter(options, environment, stdout) if is_output else None
+        presenter = OutputPresenter(options, environment, stdout, ci) if is_output else None
         plan_files = [option for option in _PLAN_FILES if option in results]
 
         def present(execution: Execution, redactor: Redactor) -> None:
@@ -56,19 +65,20 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             for option in plan_files:
                 _write_plan(results[option], execution, option)
 
-        def interim(record: Mapping[str, Any], _line: str) -> None:
-            if record["type"] == "cancelling":
-                # Whoever asked may kill us before the engine has come to its end.
-                _write_interim(run, options["report_file"], warn)
+        def interim(report: Report) -> None:
+            # Whoever asked may kill us before the engine has come to its end.
+            _write_interim(report, options["report_file"], warn)
+            ci.tell_interim(report, warn)
 
         run = Run(
             request,
             environment=environment,
-            places=find_places(environment),
+            places=places,
             interrupt=interrupt,
-            sinks=[*sinks(options, stdout, talk, log), Sink(interim, lambda: None)],
+            sinks=sinks(options, stdout, talk, log, ci),
             ask=talk.ask,
             present=present if presenter is not None or plan_files else None,
+            interim=interim,
         )
         ended = run.execute()
         reports = _reports(ended.report, options["report_file"], warn)
@@ -76,8 +86,9 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
         if "result_file" in results:
             results["result_file"].write(_result_line(ended.revealed))
             results["result_file"].flush()
+        ci.tell(ended.report, warn)
         if not options["json_output"]:
-            print_results(ended, options, stdout, stderr, presenter)
+            print_results(ended, options, stdout, ci, presenter)
         asked = interrupt.request
 
         def give_up() -> bool:
@@ -92,6 +103,8 @@ def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[s
             lost = f"what was to go to stdout is not complete: {stdout.failure}"
             talk.say(f"{'error' if request.operation in _ASKED_FOR_WORDS else 'warning'}: {lost}")
             stderr.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
+        if asked is None:
+            prune_now_and_then(places.runs, history_limits(options), time.time(), give_up=give_up)
     if stdout.failure is not None and request.operation in _ASKED_FOR_WORDS:
         return ended.result.exit_code or FailureClass.DISK_FULL.exit_code
     return ended.result.exit_code
@@ -120,10 +133,10 @@ def _refused(request: RunRequest, option: str, path: str) -> RunRequest:
     )
 
 
-def _write_interim(run: Run, paths: Sequence[str], warn: Callable[[str], None]) -> None:
+def _write_interim(report: Report, paths: Sequence[str], warn: Callable[[str], None]) -> None:
     """The reports as far as they can be told; a pipe's reader gets the last word only."""
     regular = [path for path in paths if os.path.isfile(path) or not os.path.lexists(path)]  # noqa: PTH113
-    for file in _reports(run.interim_report(), regular, warn) if regular else ():
+    for file in _reports(report, regular, warn):
         file.finish(patience=0.0, give_up=lambda: True)
 
 

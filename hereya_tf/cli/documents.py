@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hereya_tf import exact
+from hereya_tf.cli.ci import guard_here
 from hereya_tf.cli.option_types import GroupedOption
 from hereya_tf.words import visible
 
@@ -21,7 +22,7 @@ def print_document(document: Any) -> None:
     click.echo(
         json.dumps(document, ensure_ascii=False, indent=2, default=float)
         if os.isatty(1)
-        else exact.dumps(document)
+        else guard_here(os.environ, 1).json(exact.dumps(document))
     )
 
 
@@ -31,4 +32,9 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     widths = [max(len(row[column]) for row in shown) for column in range(len(head))]
     for row in shown:
         cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+        say("  ".join(cells).rstrip())
+
+
+def say(text: str, *, nl: bool = True) -> None:
+    """Text for people, which the log of a CI system takes for no command."""
+    click.echo(guard_here(os.environ, 1).talk(text), nl=nl)

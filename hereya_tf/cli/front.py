@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from hereya_tf.cli.ci import CI, System
 from hereya_tf.cli.files import CallersFile
 from hereya_tf.events import Operation
 from hereya_tf.question import Question
@@ -33,24 +34,27 @@ class Talk(NamedTuple):
     ask: Ask
 
 
-def choose_talk(operation: Operation, options: Mapping[str, Any], stderr: Outlet) -> Talk:
-    """How a run talks to people, by what it does, its options, and by what stderr is."""
-    color = wants_color(options["color"])
+def choose_talk(operation: Operation, options: Mapping[str, Any], ci: CI) -> Talk:
+    """How a run talks to people, by what it does, its options, and by what reads stderr."""
+    color, stderr = wants_color(options["color"]), ci.stderr
     if operation in _RESERVED and not (options["quiet"] or options["verbose"]):
         return _reserved_talk(_RESERVED[operation], stderr, color=color)
-    if _is_live(options):
+    if ci.system is System.NONE and _is_live(options):
         return _live_talk(stderr, color=color)
 
     def say(sentence: str) -> None:
         stderr.write(f"{sentence}\n")
 
-    return Talk(_plain_sink(options, stderr, color=color), say, _question(stderr, color=color))
+    return Talk(_plain_sink(options, ci, color=color), say, _question(stderr, color=color))
 
 
-def sinks(options: Mapping[str, Any], stdout: Outlet, talk: Talk, log: CallersFile | None) -> list[Sink]:
+def sinks(
+    options: Mapping[str, Any], stdout: Outlet, talk: Talk, log: CallersFile | None, ci: CI
+) -> list[Sink]:
     """Who is told what happens, and in which form."""
     if options["json_output"]:
-        chosen = [Sink(lambda _record, line: stdout.write(f"{line}\n"), stdout.flush, reveals=True)]
+        guarded = ci.results.json
+        chosen = [Sink(lambda _record, line: stdout.write(f"{guarded(line)}\n"), stdout.flush, reveals=True)]
     else:
         chosen = [talk.sink]
     if log is not None:
@@ -80,7 +84,7 @@ def _is_capable() -> bool:
 def _live_talk(stderr: Outlet, *, color: bool) -> Talk:
     from hereya_tf.ui.live import LiveView, size_of
 
-    view = LiveView(stderr, color=color, unicode=_has_symbols(os.environ), size=lambda: size_of(_STDERR))
+    view = LiveView(stderr, color=color, unicode=has_symbols(os.environ), size=lambda: size_of(_STDERR))
     ask_person = _question(stderr, color=color)
 
     def ask(question: Question, pause: Callable[..., None]) -> bool:
@@ -113,23 +117,28 @@ def _reserved_talk(shown: frozenset[str], stderr: Outlet, *, color: bool) -> Tal
     return Talk(Sink(write, stderr.flush), say, _question(stderr, color=color))
 
 
-def _has_symbols(environment: Mapping[str, str]) -> bool:
+def has_symbols(environment: Mapping[str, str]) -> bool:
     """Whether the terminal shows more than ASCII, by what it says of itself and by the locale."""
     locale = environment.get("LC_ALL") or environment.get("LC_CTYPE") or environment.get("LANG") or "UTF-8"
     return environment.get("TERM") != "linux" and "UTF8" in locale.upper().replace("-", "")
 
 
-def _plain_sink(options: Mapping[str, Any], stderr: Outlet, *, color: bool) -> Sink:
+def _plain_sink(options: Mapping[str, Any], ci: CI, *, color: bool) -> Sink:
     from hereya_tf.ui.plain import Detail, PlainLines
 
     detail = Detail.QUIET if options["quiet"] else Detail.VERBOSE if options["verbose"] else Detail.NORMAL
     plain = PlainLines(detail, color=color, progress=not options["no_progress"])
+    stderr, folding = ci.stderr, ci.folding(plain)
 
     def write(record: Mapping[str, Any], _line: str) -> None:
         for line in plain.lines(record):
             stderr.write(f"{line}\n")
 
-    return Sink(write, stderr.flush)
+    def fold(record: Mapping[str, Any], _line: str) -> None:
+        for told in folding.lines(record) if folding is not None else ():
+            stderr.command(told.text) if told.is_mark else stderr.write(f"{told.text}\n")
+
+    return Sink(write if folding is None else fold, stderr.flush)
 
 
 def _question(stderr: Outlet, *, color: bool) -> Ask:

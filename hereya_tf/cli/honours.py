@@ -38,7 +38,7 @@ _HONOURED_BY: Mapping[frozenset[Operation], str] = {
         " timeout grace"
         " events-file result-file report-file quiet verbose color"
     ),
-    _NOT_TF: "param param-file var-file request idle-timeout json redact",
+    _NOT_TF: "param param-file var-file request idle-timeout json redact ci",
     _NOT_VALIDATE: (
         "workspace state state-bucket state-region state-lock-table id backend-config lock-key wait no-wait"
     ),
@@ -90,7 +90,7 @@ _BY_OPTIONS: Mapping[str, Mapping[Operation, str]] = {
     "replace": {DESTROY: "what is destroyed is not replaced"},
     "refresh": {DRIFT: "to compare the state with reality is all it does"},
     "reinit": {INIT: "to initialise is all it does", VALIDATE: "it initialises in a place of its own"},
-    "json redact": {TF: _TF_STREAMS},
+    "json redact ci": {TF: _TF_STREAMS},
     "engine-messages": {TF: _TF_STREAMS, OUTPUT: "it prints outputs and no events"},
     "show-sensitive": {TF: _TF_STREAMS, **dict.fromkeys((PLAN, DRIFT, INIT, VALIDATE), _NO_OUTPUTS)},
     "no-progress": {TF: _TF_STREAMS, VALIDATE: "it shows no progress"},

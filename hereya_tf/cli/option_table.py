@@ -1,13 +1,24 @@
 """Every option of runs: its names, its values, its help; grouped as the help shows them."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from hereya_tf.cli.honours import ENGINE_STEPS, honours
-from hereya_tf.cli.option_types import Count, Duration, GroupedOption, Line, UnhonouredOption
+from hereya_tf.cli.option_types import (
+    Count,
+    Duration,
+    GroupedOption,
+    Limit,
+    Line,
+    Size,
+    UnhonouredOption,
+)
 from hereya_tf.events import Operation
+
+if TYPE_CHECKING:
+    from hereya_tf.runs.retention import Limits
 
 
 class Row(NamedTuple):
@@ -105,12 +116,23 @@ ROWS = (
          help="The value of this parameter, variable or output, or each line of FILE, is masked."),
     _row("Output", "--events-file", metavar="FILE", help="All events into a private file."),
     _row("Output", "--result-file", metavar="FILE", help="The result with every value, into a private file."),
-    _row("Output", "--report-file", **_LINES, metavar="FILE", help="The report of a failure (.txt, .json)."),
+    _row("Output", "--report-file", **_LINES, metavar="FILE", help="A report of the run (.txt, .md, .json, .xml for JUnit, .html)."),
     _row("Output", "-q", "--quiet", **_FLAG, help="Errors only."),
     _row("Output", "-v", "--verbose", **_FLAG, help="All that the engine says."),
     _row("Output", "--color", type=click.Choice(("auto", "always", "never")), default="auto",
          help="Colours on stderr."),
+    _row("Output", "--ci", type=click.Choice(("auto", "github", "gitlab", "none")), default="auto",
+         metavar="SYSTEM", help="Whose log this is: auto, github, gitlab or none."),
     _row("Output", "--no-progress", **_FLAG, help="Plain lines instead of a live view, without heartbeats."),
+)  # fmt: skip
+# Runs heed them without showing them: they are for what is kept of all runs.
+HISTORY_ROWS = (
+    _row("History", "--history-age", type=Limit(_DURATION), metavar="DURATION", default="90d",
+         show_default=True, help="Keep runs that are no older."),
+    _row("History", "--history-count", type=Limit(Count()), metavar="N", default="1000", show_default=True,
+         help="Keep no more than N."),
+    _row("History", "--history-bytes", type=Limit(Size()), metavar="SIZE", default="1GB", show_default=True,
+         help="Keep no more than takes so much room."),
 )  # fmt: skip
 _JSON_OF_OUTPUT = "The engine's own JSON of all outputs, as by --format json."
 
@@ -126,12 +148,27 @@ def options_for(operation: Operation) -> Iterator[GroupedOption]:
         if row.name == "json" and operation is Operation.OUTPUT:
             text = _JSON_OF_OUTPUT
         yield GroupedOption(row.names, group=row.group, **{**row.settings, "help": text})
+    yield from history_options(hidden=True)
 
 
 def every_option() -> Iterator[GroupedOption]:
     """All options, for what tells of them and runs nothing."""
     for row in ROWS:
         yield GroupedOption(row.names, group=row.group, **row.settings)
+    yield from history_options()
+
+
+def history_options(*, hidden: bool = False) -> Iterator[GroupedOption]:
+    """How much history is kept: `history_age` in seconds, `history_count`, `history_bytes`."""
+    for row in HISTORY_ROWS:
+        yield GroupedOption(row.names, group=row.group, hidden=hidden, **row.settings)
+
+
+def history_limits(options: Mapping[str, Any]) -> "Limits":
+    """How much history the options of a command let be kept."""
+    from hereya_tf.runs.retention import Limits
+
+    return Limits(options["history_age"], options["history_count"], options["history_bytes"])
 
 
 def _alternatives(words: tuple[str, ...]) -> str:

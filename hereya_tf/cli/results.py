@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hereya_tf.cli.ci import CI
 from hereya_tf.cli.front import wants_color
 from hereya_tf.ending import Ended, PlanView
 from hereya_tf.errors import BadInput
@@ -13,7 +14,7 @@ from hereya_tf.redaction import Redactor
 from hereya_tf.report.document import Report
 from hereya_tf.report.short_form import captured_text
 from hereya_tf.report.text import outcome_lines
-from hereya_tf.stream.outputs import Output
+from hereya_tf.stream.outputs import Output, output_text
 from hereya_tf.ui.outlet import Outlet
 from hereya_tf.ui.styled import Piece, Style, encoded, line_of
 from hereya_tf.words import visible
@@ -29,31 +30,35 @@ def print_results(
     ended: Ended,
     options: dict[str, Any],
     stdout: Outlet,
-    stderr: Outlet,
+    ci: CI,
     presenter: "OutputPresenter | None",
 ) -> None:
     """Write them for people and shells; with `--json` the events have said it all."""
-    result = ended.result
+    result, stderr = ended.result, ci.stderr
     if ended.is_told:
         pass  # what failed has written to our streams itself
     elif not result.success:
         _print_failure(ended.report, result.report, stderr, color=wants_color(options["color"]))
     elif ended.plan is not None and result.operation in (Operation.PLAN, Operation.DRIFT):
         color = wants_color(options["color"], _STDOUT)
-        _write_lines(stdout, _plan(ended.plan, Operation(result.operation), color=color))
+        lines = _plan(ended.plan, Operation(result.operation), color=color)
+        _write_lines(stdout, [ci.results.talk(line) for line in lines])
         if options["out"] and not options["quiet"]:
             stderr.write(f"the plan is kept in `{options['out']}`, for `hereya-tf apply`\n")
     elif presenter is not None:
         presenter.print(stderr)
     else:
-        _print_outputs(ended, options, stdout, stderr)
+        _print_outputs(ended, options, stdout, ci)
 
 
 class OutputPresenter:
     """The outputs in the form that `output` was asked for: made while the run is on, printed at its end."""
 
-    def __init__(self, options: Mapping[str, Any], environment: Mapping[str, str], stdout: Outlet) -> None:
+    def __init__(
+        self, options: Mapping[str, Any], environment: Mapping[str, str], stdout: Outlet, ci: CI
+    ) -> None:
         self._options = options
+        self._ci = ci
         self._stdout = stdout
         self._environment = environment
         self._rendered: Rendered | None = None
@@ -67,6 +72,10 @@ class OutputPresenter:
         chosen = _output_format(self._options, outputs)
         self._has_none = not outputs
         path = github_output_file(self._environment) if chosen is OutputFormat.GITHUB else None
+
+        def is_secret(text: str) -> bool:
+            return redactor.text(text) != text
+
         self._rendered = render(
             chosen,
             outputs,
@@ -74,13 +83,45 @@ class OutputPresenter:
             show_sensitive=self._options["show_sensitive"],
             table=_table,
             token=lambda: os.urandom(16).hex(),
-            is_secret=lambda text: redactor.text(text) != text,
+            is_secret=is_secret,
         )
         if path is not None and self._rendered.github is not None:
             # The runner has to know what to mask before it can come to know the values.
             self._write_masks(self._rendered.stdout)
             append_github_output(path, self._rendered.github)
             self._rendered = self._rendered._replace(stdout="")
+            return
+        secrets = [
+            output.value
+            for name, output in outputs.items()
+            if self._reveals(name) and (output.sensitive or is_secret(output_text(output.value)))
+        ]
+        shown = self._guarded(chosen, self._rendered.stdout, secrets)
+        self._rendered = self._rendered._replace(stdout=shown)
+
+    def _guarded(self, chosen: "OutputFormat", text: str, secrets: Sequence[object]) -> str:
+        """The text, harmless where a CI system reads it. Raises BadInput where it cannot be written otherwise."""
+        from hereya_tf.outputs.formats import OutputFormat
+
+        match chosen:
+            case OutputFormat.TABLE:
+                return self._ci.masks(secrets) + self._ci.results.talk(text)
+            case OutputFormat.ENV | OutputFormat.SHELL:
+                return self._ci.assignments(text, secrets)
+            case OutputFormat.JSON:
+                return self._ci.results.json(text)
+        if self._ci.results.commands(text):
+            raise BadInput(
+                "the runner of this workflow would take a line of the value for a command",
+                "take it as `--format json`, or write it into a file, `> FILE`",
+                "`--ci none` prints it as it is, for where no runner reads it",
+            )
+        return text
+
+    def _reveals(self, name: str) -> bool:
+        """Whether an output is printed though it is secret."""
+        asked = self._options["output_name"]
+        return name == asked if asked else bool(self._options["show_sensitive"])
 
     def _write_masks(self, masks: str) -> None:
         """Raises BadInput when nobody takes them: every later log would show what they are to mask."""
@@ -122,8 +163,9 @@ def _output_format(options: Mapping[str, Any], outputs: Mapping[str, Output]) ->
     return OutputFormat.TABLE if os.isatty(_STDOUT) else OutputFormat.ENV
 
 
-def _print_outputs(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr: Outlet) -> None:
+def _print_outputs(ended: Ended, options: dict[str, Any], stdout: Outlet, ci: CI) -> None:
     env = ended.revealed.env if options["show_sensitive"] else ended.result.env
+    secrets = [ended.revealed.outputs[name]["value"] for name in env if name not in ended.result.env]
     if os.isatty(_STDOUT):
         from hereya_tf.outputs.formats import result_rows
 
@@ -132,8 +174,9 @@ def _print_outputs(ended: Ended, options: dict[str, Any], stdout: Outlet, stderr
         from hereya_tf.outputs.variables import shell_names
 
         names = shell_names(env)
-        _write_lines(stdout, [f"{names[name]}={shlex.quote(text)}" for name, text in env.items()])
-    _tell_withheld(ended.withheld, options, stderr)
+        lines = "".join(f"{names[name]}={shlex.quote(text)}\n" for name, text in env.items())
+        stdout.write(ci.assignments(lines, secrets))
+    _tell_withheld(ended.withheld, options, ci.stderr)
 
 
 def _tell_withheld(names: Sequence[str], options: Mapping[str, Any], stderr: Outlet) -> None:

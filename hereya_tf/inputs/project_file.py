@@ -25,6 +25,7 @@ _CALLERS = (
     " quiet verbose color no-progress"
     " out plan-json plan-text destroy no-state-lock detailed-exitcode format"
     " upgrade reconfigure migrate-state lockfile"
+    " history-age history-count history-bytes"
 )
 CALLERS = frozenset(_CALLERS.split())
 

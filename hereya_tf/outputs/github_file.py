@@ -1,4 +1,4 @@
-"""The file in which a step of a GitHub workflow leaves its outputs (I/O)."""
+"""The files in which a step of a GitHub workflow leaves outputs and more (I/O)."""
 
 import contextlib
 import os
@@ -24,24 +24,29 @@ def github_output_file(environment: Mapping[str, str]) -> Path:
 
 
 def append_github_output(path: Path, block: str) -> None:
-    """Append `block` in one write, and take back what was written of it when not all can be.
-
-    The file keeps its mode; a new one is the user's alone. Raises BadInput.
-    """
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    # A pipe that nobody reads must not hold us.
-    flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    """Append `block` to the file that `$GITHUB_OUTPUT` names, whole or not at all. Raises BadInput."""
     try:
-        descriptor = os.open(path, flags, 0o600)
-        try:
-            _append(descriptor, path, block)
-        finally:
-            os.close(descriptor)
+        append_whole(path, block)
     except (OSError, ValueError) as error:
         raise BadInput(
             f"`{path}`, which `{VARIABLE}` names, cannot be written: {reason(error)}",
             "check the path and the disk",
         ) from error
+
+
+def append_whole(path: str | Path, block: str) -> None:
+    """Append `block`, on a line of its own, in one write; take back what was written when not all can be.
+
+    The file keeps its mode; a new one is the user's alone. Raises OSError, or ValueError for what is no path.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    # A pipe that nobody reads must not hold us.
+    flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        _append(descriptor, Path(path), block)
+    finally:
+        os.close(descriptor)
 
 
 def _append(descriptor: int, path: Path, block: str) -> None:

@@ -2,46 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hereya_tf.events import ChangeCounts, ChangeEvent
+from hereya_tf.report.changes import Kind, kind_of, reason_text
 from hereya_tf.ui.styled import Line, Piece, Style, encoded_all, fitted, line_of, with_address
 from hereya_tf.words import flat, natural, visible
 
-
-class _Kind(NamedTuple):
-    """How an action is shown; `rank` 0 comes first."""
-
-    rank: int
-    symbol: str
-    word: str
-    past: str
-    style: Style
-
-
-_KINDS = {
-    "delete": _Kind(0, "-", "destroy", "deleted", Style.RED),
-    "replace": _Kind(1, "-/+", "replace", "replaced", Style.RED),
-    "forget": _Kind(2, ".", "forget", "forgotten", Style.YELLOW),
-    "remove": _Kind(2, ".", "forget", "forgotten", Style.YELLOW),
-    "update": _Kind(3, "~", "update", "changed", Style.YELLOW),
-    "create": _Kind(4, "+", "create", "created", Style.GREEN),
-    "import": _Kind(5, "<-", "import", "imported", Style.CYAN),
-    "move": _Kind(6, "->", "move", "moved", Style.CYAN),
-}
+# By rank.
+_STYLES = (Style.RED, Style.RED, Style.YELLOW, Style.YELLOW, Style.GREEN, Style.CYAN, Style.CYAN)
 DRIFT = "drift"
-_REASONS = {
-    "cannot_update": "cannot be updated in place",
-    "tainted": "it is tainted",
-    "requested": "asked for with --replace",
-    "replace_triggered_by": "something it depends on changes",
-    "delete_because_no_resource_config": "not in the configuration any more",
-    "delete_because_no_module": "its module is not in the configuration any more",
-    "delete_because_wrong_repetition": "its count or for_each has changed",
-    "delete_because_count_index": "its index is beyond count",
-    "delete_because_each_key": "its key is not in for_each any more",
-    "delete_because_no_move_target": "there is nothing it could be moved to",
-}
 
 
 def plan_lines(
@@ -101,10 +70,8 @@ def _difference_style(line: str) -> Style:
     return Style.PLAIN
 
 
-def _kind(change: ChangeEvent) -> _Kind:
-    # What an engine of tomorrow does may be the worst: it is shown among the dangerous ones.
-    unknown = _Kind(2, "?", flat(change.action), flat(change.action), Style.YELLOW)
-    return _KINDS.get(change.action, unknown)
+def _kind(change: ChangeEvent) -> Kind:
+    return kind_of(change.action)
 
 
 def _resources(counts: ChangeCounts) -> int:
@@ -116,14 +83,10 @@ def _row(change: ChangeEvent, width: int | None) -> Line:
     kind = _kind(change)
     is_drift = change.reason == DRIFT
     word = kind.past if is_drift else kind.word
-    before = line_of(Piece(f"{kind.symbol:>5} {word:<8} ", kind.style))
-    reason = "" if is_drift or not change.reason else _reason(change.reason)
+    before = line_of(Piece(f"{kind.symbol:>5} {word:<8} ", _STYLES[kind.rank]))
+    reason = "" if is_drift else reason_text(change.reason)
     after = line_of(Piece(f"  ({reason})", Style.DIM)) if reason else ()
     return with_address(before, flat(change.address), after, width)
-
-
-def _reason(reason: str) -> str:
-    return _REASONS.get(reason) or flat(reason.replace("_", " "))
 
 
 def _left_out(changes: Sequence[ChangeEvent], number: int, width: int | None) -> Line:
