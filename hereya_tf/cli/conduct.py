@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from hereya_tf import events
@@ -12,6 +12,7 @@ from hereya_tf.cli.front import choose_talk, sinks
 from hereya_tf.cli.option_table import history_limits
 from hereya_tf.cli.places import find_places
 from hereya_tf.cli.results import OutputPresenter, print_results
+from hereya_tf.ending import Ended
 from hereya_tf.errors import BadInput, FailureClass, NoRoom
 from hereya_tf.events import Operation
 from hereya_tf.operations import Execution
@@ -21,7 +22,7 @@ from hereya_tf.report.formats import format_of, render
 from hereya_tf.run import Run
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.upkeep import prune_now_and_then
-from hereya_tf.supervision.interrupt import Interrupt, signals_ask
+from hereya_tf.supervision.interrupt import Interrupt, Request, signals_ask
 from hereya_tf.ui.outlet import Outlet
 
 # How long a reader that takes nothing keeps us from exiting, once the run is over and its locks are free.
@@ -33,81 +34,129 @@ _PLAN_FILES = ("plan_json", "plan_text")
 
 def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[str, str]) -> int:
     """Run `request` to its end and tell it as `options` ask; returns the exit code."""
-    interrupt = Interrupt(timeout=options["timeout"], idle_timeout=options["idle_timeout"])
-    ci = CI(request.operation, options, environment)
-    places = find_places(environment)
-    stdout, stderr = Outlet(1), ci.stderr
-    talk = choose_talk(request.operation, options, ci)
+    return _Conduct(request, options, environment).run()
 
-    said: set[str] = set()
 
-    def warn(sentence: str) -> None:
-        if sentence not in said:  # a file that cannot be written when the engine is asked to end cannot later
-            said.add(sentence)
-            talk.say(f"warning: {sentence}")
+class _Conduct:
+    """One run and everybody who is told of it."""
 
-    with signals_ask(interrupt):
-        log = CallersFile(options["events_file"], warn) if options["events_file"] else None
-        results = {}
-        for option in ("result_file", "plan_json", "plan_text"):
-            if path := options.get(option):
-                # Opened first, and emptied: the values of an apply would be lost, the last ones taken for its own.
-                results[option] = CallersFile(path, warn)
-                if not results[option].is_open:
-                    request = _refused(request, option, path)
+    def __init__(self, request: RunRequest, options: dict[str, Any], environment: Mapping[str, str]) -> None:
+        self._request = request
+        self._options = options
+        self._environment = environment
+        self._places = find_places(environment)
+        self._interrupt = Interrupt(timeout=options["timeout"], idle_timeout=options["idle_timeout"])
+        self._ci = CI(request.operation, options, environment)
+        self._stdout, self._stderr = Outlet(1), self._ci.stderr
+        self._talk = choose_talk(request.operation, options, self._ci)
+        self._warned: set[str] = set()
+        self._results: dict[str, CallersFile] = {}
         is_output = request.operation is Operation.OUTPUT
-        presenter = OutputPresenter(options, environment, stdout, ci) if is_output else None
-        plan_files = [option for option in _PLAN_FILES if option in results]
+        self._presenter = OutputPresenter(options, environment, self._stdout, self._ci) if is_output else None
 
-        def present(execution: Execution, redactor: Redactor) -> None:
-            if presenter is not None:
-                presenter.present(execution.outputs, redactor)
-            for option in plan_files:
-                _write_plan(results[option], execution, option)
+    def run(self) -> int:
+        """The run, and what there is to tell of it; returns the exit code."""
+        with signals_ask(self._interrupt):
+            log = self._file(self._options["events_file"]) if self._options["events_file"] else None
+            request = self._with_results()
+            run = Run(
+                request,
+                environment=self._environment,
+                places=self._places,
+                interrupt=self._interrupt,
+                sinks=sinks(self._options, self._stdout, self._talk, log, self._ci),
+                ask=self._talk.ask,
+                present=self._present if self._presenter is not None or self._plan_files else None,
+                interim=self._tell_interim,
+            )
+            ended = run.execute()
+            # Asked before we began to wait for readers: whoever asks again has waited long enough.
+            asked = self._interrupt.request
+            files = self._tell(ended)
+            self._wait_for_readers([*files, *([log] if log is not None else ())], asked)
+            if asked is None:
+                limits = history_limits(self._options)
+                prune_now_and_then(
+                    self._places.runs, limits, time.time(), give_up=lambda: self._gives_up(asked)
+                )
+        exit_code = ended.result.exit_code
+        if self._stdout.failure is not None and request.operation in _ASKED_FOR_WORDS:
+            return exit_code or FailureClass.DISK_FULL.exit_code
+        return exit_code
 
-        def interim(report: Report) -> None:
-            # Whoever asked may kill us before the engine has come to its end.
-            _write_interim(report, options["report_file"], warn)
-            ci.tell_interim(report, warn)
+    @property
+    def _plan_files(self) -> list[str]:
+        return [option for option in _PLAN_FILES if option in self._results]
 
-        run = Run(
-            request,
-            environment=environment,
-            places=places,
-            interrupt=interrupt,
-            sinks=sinks(options, stdout, talk, log, ci),
-            ask=talk.ask,
-            present=present if presenter is not None or plan_files else None,
-            interim=interim,
-        )
-        ended = run.execute()
-        reports = _reports(ended.report, options["report_file"], warn)
-        files = [*reports, *results.values(), *([log] if log is not None else ())]
-        if "result_file" in results:
-            results["result_file"].write(_result_line(ended.revealed))
-            results["result_file"].flush()
-        ci.tell(ended.report, warn)
-        if not options["json_output"]:
-            print_results(ended, options, stdout, ci, presenter)
-        asked = interrupt.request
+    def _warn(self, sentence: str) -> None:
+        if sentence not in self._warned:  # a file that could not be written to at first is told of once
+            self._warned.add(sentence)
+            self._talk.say(f"warning: {sentence}")
 
+    def _file(self, path: str) -> CallersFile:
+        return CallersFile(path, self._warn)
+
+    def _with_results(self) -> RunRequest:
+        """The request, refused when a result would have no place to go."""
+        request = self._request
+        for option in ("result_file", *_PLAN_FILES):
+            if path := self._options.get(option):
+                # Opened first, and emptied: the values of an apply would be lost, the last ones taken for its own.
+                self._results[option] = self._file(path)
+                if not self._results[option].is_open:
+                    request = _refused(request, option, path)
+        return request
+
+    def _present(self, execution: Execution, redactor: Redactor) -> None:
+        if self._presenter is not None:
+            self._presenter.present(execution.outputs, redactor)
+        for option in self._plan_files:
+            _write_plan(self._results[option], execution, option)
+
+    def _tell_interim(self, report: Report) -> None:
+        """Whoever asked may kill us before the engine has come to its end; a pipe gets the last word only."""
+        for path in self._options["report_file"]:
+            if os.path.isfile(path) or not os.path.lexists(path):  # noqa: PTH113
+                self._report(report, path).finish(patience=0.0, give_up=lambda: True)
+        self._ci.tell_interim(report, self._warn)
+
+    def _tell(self, ended: Ended) -> list[CallersFile]:
+        """Reports, results and what stands on the screen, written as far as nobody has to be waited for."""
+        reports = [self._report(ended.report, path) for path in self._options["report_file"]]
+        if "result_file" in self._results:
+            self._results["result_file"].write(_result_line(ended.revealed))
+            self._results["result_file"].flush()
+        self._ci.tell(ended.report, self._warn)
+        if not self._options["json_output"]:
+            print_results(ended, self._options, self._stdout, self._ci, self._presenter)
+        return [*reports, *self._results.values()]
+
+    def _report(self, report: Report, path: str) -> CallersFile:
+        form = format_of(path)
+        assert form is not None  # what has no form is refused as misuse
+        file = self._file(path)
+        file.write(render(report, form))
+        file.flush()
+        return file
+
+    def _wait_for_readers(self, files: list[CallersFile], asked: Request | None) -> None:
         def give_up() -> bool:
-            return interrupt.insisted or interrupt.request is not asked
+            return self._gives_up(asked)
 
         for file in files:
             file.finish(patience=READER_PATIENCE_SECONDS, give_up=give_up)
+        stdout, stderr = self._stdout, self._stderr
         # On a screen what is still owed to stderr goes first: the live view would paint over the results.
         for outlet in (stderr, stdout) if os.isatty(2) else (stdout, stderr):
             outlet.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
         if stdout.failure is not None:
             lost = f"what was to go to stdout is not complete: {stdout.failure}"
-            talk.say(f"{'error' if request.operation in _ASKED_FOR_WORDS else 'warning'}: {lost}")
+            is_error = self._request.operation in _ASKED_FOR_WORDS
+            self._talk.say(f"{'error' if is_error else 'warning'}: {lost}")
             stderr.drain(patience=READER_PATIENCE_SECONDS, give_up=give_up)
-        if asked is None:
-            prune_now_and_then(places.runs, history_limits(options), time.time(), give_up=give_up)
-    if stdout.failure is not None and request.operation in _ASKED_FOR_WORDS:
-        return ended.result.exit_code or FailureClass.DISK_FULL.exit_code
-    return ended.result.exit_code
+
+    def _gives_up(self, asked: Request | None) -> bool:
+        return self._interrupt.insisted or self._interrupt.request is not asked
 
 
 def _write_plan(file: CallersFile, execution: Execution, option: str) -> None:
@@ -131,26 +180,6 @@ def _refused(request: RunRequest, option: str, path: str) -> RunRequest:
         request,
         refusal=BadInput(f"`--{option.replace('_', '-')} {path}` cannot be written", "give another path"),
     )
-
-
-def _write_interim(report: Report, paths: Sequence[str], warn: Callable[[str], None]) -> None:
-    """The reports as far as they can be told; a pipe's reader gets the last word only."""
-    regular = [path for path in paths if os.path.isfile(path) or not os.path.lexists(path)]  # noqa: PTH113
-    for file in _reports(report, regular, warn):
-        file.finish(patience=0.0, give_up=lambda: True)
-
-
-def _reports(report: Report, paths: Sequence[str], warn: Callable[[str], None]) -> list[CallersFile]:
-    """The reports, written as far as they can be before anybody is waited for."""
-    files = []
-    for path in paths:
-        form = format_of(path)
-        assert form is not None  # what has no form is refused as misuse
-        file = CallersFile(path, warn)
-        file.write(render(report, form))
-        file.flush()
-        files.append(file)
-    return files
 
 
 def _result_line(result: events.Result) -> str:

@@ -25,6 +25,9 @@ ACTING = {
 }
 
 
+BELOW_FRONT_ENDS = tuple(f"{PACKAGE}.{name}" for name in ("events", "question", "report", "ui", "words"))
+
+
 def modules(repository: Path) -> dict[str, Path]:
     """Every module of the package by its name."""
     files = sorted((repository / PACKAGE).rglob("*.py"))
@@ -94,11 +97,7 @@ def test_nothing_imports_the_command_line(graph: Mapping[str, frozenset[str]]) -
 
 def test_front_ends_know_events_reports_and_the_question_only(graph: Mapping[str, frozenset[str]]) -> None:
     known = {
-        name: sorted(
-            target
-            for target in ours(targets)
-            if not below(target, *(f"hereya_tf.{known}" for known in ("events", "question", "report", "ui", "words")))
-        )
+        name: sorted(target for target in ours(targets) if not below(target, *BELOW_FRONT_ENDS))
         for name, targets in graph.items()
         if below(name, "hereya_tf.ui")
     }
