@@ -4,6 +4,7 @@ An error owns its sentence, its failure class (which owns the exit code) and its
 It is raised where it is noticed and rendered once, at the edge.
 """
 
+import errno
 from enum import StrEnum
 
 
@@ -222,8 +223,20 @@ class ShellCommandError(HereyaError):
         self.failure_class = failure_class
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+def no_room(cause: Exception, sentence: str) -> NoRoom | None:
+    """The error for a file of ours that a full disk has not taken; None when that is not the cause."""
+    if not isinstance(cause, OSError) or cause.errno not in _NO_ROOM:
+        return None
+    return NoRoom(sentence, "see which disk is full, make room there, and run it again: `df -h`")
+
+
 def own_fault(cause: Exception, *, place: str | None = None) -> HereyaError:
     """The error for what nobody foresaw; `place` is where, as `FILE:LINE`."""
+    if full := no_room(cause, f"a disk has no room left: {cause}"):
+        return full
     where = f" at {place}" if place is not None else ""
     return HereyaError(
         f"hereya-tf itself failed{where}: {type(cause).__name__}: {cause}",

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
-from hereya_tf.errors import BadPackage
+from hereya_tf.errors import BadPackage, no_room
 from hereya_tf.private import write_private
 from hereya_tf.reading import read_regular_file
 from hereya_tf.workspace import BackendKind, GeneratedBackend
@@ -67,8 +67,9 @@ def prepare_move(package: Path, backend: GeneratedBackend, move: Move, *, engine
         path.parent.mkdir(parents=True, exist_ok=True)
         write_private(path, text)
     except OSError as error:
-        raise BadPackage(
-            f"the generated backend cannot be noted in `{path}`: {error.strerror}",
+        sentence = f"the generated backend cannot be noted in `{path}`: {error.strerror}"
+        raise no_room(error, sentence) or BadPackage(
+            sentence,
             "a generated backend needs a package directory that can be written to; a copy of it will do",
         ) from error
 

@@ -18,6 +18,7 @@ from hereya_tf.stream.message_types import EmergencyState, render_diagnostic
 from hereya_tf.stream.messages import parse
 from hereya_tf.stream.summary import Summary, succeeded
 from hereya_tf.supervision.interrupt import Interrupt, Reason
+from hereya_tf.supervision.memory import count_memory_kills
 from hereya_tf.supervision.patience import Move
 from hereya_tf.supervision.process import Command, Exit, Watcher, run_command
 from hereya_tf.supervision.process_table import ProcessIdentity
@@ -50,6 +51,7 @@ class Context(NamedTuple):
     on_start: Callable[[Step, int, ProcessIdentity | None], None]
     # Whether the package's backend may have plan and apply done elsewhere: that is told as text alone.
     may_run_remotely: bool = False
+    memory_kills: Callable[[], int | None] = count_memory_kills
 
 
 class StepOutcome(NamedTuple):
@@ -101,6 +103,7 @@ def run_step(
         engine_messages=context.engine_messages,
     )
     started: list[ProcessIdentity] = []
+    kills_before = context.memory_kills()
     try:
         exit_ = run_command(
             Command(argv, context.package, context.environment),
@@ -111,7 +114,7 @@ def run_step(
             grace=context.grace,
             watcher=_watcher(context, step, attempt, transcript, started, capture),
         )
-        outcome = _outcome(context, step, argv, transcript, exit_, capture)
+        outcome = _outcome(context, step, argv, transcript, exit_, capture, kills_before)
         context.journal.emit(
             events.StepFinished(step, outcome.ok, exit_.code, round(exit_.seconds, 3), False)
         )
@@ -201,6 +204,7 @@ def _outcome(
     transcript: Transcript,
     exit_: Exit,
     capture: Capture,
+    kills_before: int | None,
 ) -> StepOutcome:
     transcript.finish()
     summary = transcript.summary
@@ -229,13 +233,20 @@ def _outcome(
                 events.DiagnosticEvent("warning", None, REMOTE_RUN_UNCOUNTED, "", None, None, None)
             )
         return outcome
-    explained = _explained(context, outcome, capture, streams=transcript.streams)
+    out_of_memory = not exit_.insisted and _rose(kills_before, context.memory_kills())
+    explained = _explained(context, outcome, capture, streams=transcript.streams, out_of_memory=out_of_memory)
     if remote and not summary.error_count:
         return explained._replace(diagnosis=diagnose_remote_run(step is Step.PLAN, exit_.code))
     return explained
 
 
-def _explained(context: Context, outcome: StepOutcome, capture: Capture, *, streams: bool) -> StepOutcome:
+def _rose(before: int | None, after: int | None) -> bool:
+    return before is not None and after is not None and after > before
+
+
+def _explained(
+    context: Context, outcome: StepOutcome, capture: Capture, *, streams: bool, out_of_memory: bool
+) -> StepOutcome:
     """A failed step with all that was said, read once more from the raw files, and what it means."""
     redactor = context.journal.redactor
     errors = tuple(
@@ -250,6 +261,7 @@ def _explained(context: Context, outcome: StepOutcome, capture: Capture, *, stre
         signal=outcome.exit.signal,
         stderr=stderr,
         engine_name=context.binary.engine.executable,
+        out_of_memory=out_of_memory,
         failed=outcome.summary.failed,
     )
     if not errors and capture.is_cut_off():

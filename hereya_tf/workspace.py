@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from hereya_tf.errors import BadInput, BadPackage, WorkspaceUnknown
+from hereya_tf.errors import BadInput, BadPackage, WorkspaceUnknown, no_room
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.reading import read_regular_file, reason
 
@@ -210,8 +210,9 @@ def write_override(package: Path, backend: GeneratedBackend, *, owner: str = "")
             f"`{path}` is not a file of ours, and a generated backend needs its name", "rename that file"
         ) from error
     except OSError as error:
-        raise BadPackage(
-            f"the generated backend cannot be written to `{path}`: {error.strerror}",
+        sentence = f"the generated backend cannot be written to `{path}`: {error.strerror}"
+        raise no_room(error, sentence) or BadPackage(
+            sentence,
             "a generated backend needs a package directory that can be written to; a copy of it will do",
         ) from error
     return path

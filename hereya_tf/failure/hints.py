@@ -1,18 +1,31 @@
-"""What a user can do about each class of failure; NAME, ID and ENGINE are filled in where they are known."""
+"""What a user can do about each class of failure, with the exact command where there is one (pure).
+
+NAME, ID and ENGINE are filled in where they are known.
+"""
 
 from collections.abc import Mapping
 
 from hereya_tf.errors import FailureClass as Class
 
+COMPARE = "compare the state with what exists before anything else: `hereya-tf plan`"
+"""For whoever does not know what has been done."""
+
 HINTS: Mapping[Class, tuple[str, ...]] = {
-    Class.BAD_INPUT: ("check what `--engine-arg` hands to the engine",),
-    Class.PLAN_STALE: ("make a new plan and apply that one",),
-    Class.PLAN_MISMATCH: (
-        "make the plan anew, for this workspace and state and with this version of the engine",
+    Class.BAD_INPUT: ("correct or leave out the argument that the engine refuses: `--engine-arg STEP=ARG`",),
+    Class.PLAN_STALE: (
+        "make a new plan, look at it, and apply that one: `hereya-tf plan --out FILE`, `hereya-tf apply FILE`",
     ),
-    Class.STATE_CORRUPT: ("restore it from `terraform.tfstate.backup` or an older version in its bucket",),
+    Class.PLAN_MISMATCH: (
+        "make the plan anew, for this workspace and state and with this version of the engine:"
+        " `hereya-tf plan --out FILE`",
+    ),
+    Class.STATE_CORRUPT: (
+        "keep the broken file, and put the last good state in its place: `terraform.tfstate.backup`,"
+        " or an older version in its bucket",
+        "then " + COMPARE,
+    ),
     Class.STATE_LOCKED: (
-        "wait for the other run, or wait longer for it with `--lock-timeout`",
+        "wait for the other run, or wait longer for it with `--lock-timeout 30m`",
         "only when its process is gone for certain: `hereya-tf tf -- force-unlock -force ID`",
     ),
     Class.MISSING_VARIABLE: ("give it a value: `-p NAME=VALUE`, or `-p NAME:=JSON` for lists and objects",),
@@ -22,26 +35,32 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
     Class.INVALID_CONFIGURATION: (
         "correct the package where the error points; `hereya-tf validate` checks it without its state",
     ),
-    Class.UNSUPPORTED_VERSION: ("choose an engine of a version that fits with `--engine PATH`",),
+    Class.UNSUPPORTED_VERSION: (
+        "run it with an engine of a version that fits: `--engine PATH`",
+        "or change `required_version` where the error points",
+    ),
     Class.PROVIDER_UNAVAILABLE: (
         "check source and version in `required_providers`, and the way to the registry or mirror",
         "`hereya-tf init --upgrade` selects versions anew",
     ),
     Class.PROVIDER_CHECKSUM: (
         "if the change is meant, run `hereya-tf init --upgrade` and commit `.terraform.lock.hcl`",
-        "for one more platform: `ENGINE providers lock -platform=OS_ARCH`",
+        "for one more platform: `hereya-tf tf -- providers lock -platform=OS_ARCH`",
     ),
     Class.MODULE_UNAVAILABLE: (
-        "check the module's `source` and `version`, and that this machine may fetch it without a question",
+        "check the module's `source` and `version`, and that this machine may fetch it without a question;"
+        " `hereya-tf init` tries it alone",
     ),
     Class.BACKEND_NOT_INITIALISED: ("run again with `--reinit`",),
     Class.BACKEND_CHANGED: (
         "to take the state along: `hereya-tf init --migrate-state --yes`",
         "to use what is in the new place: `hereya-tf init --reconfigure`",
     ),
-    Class.BACKEND_UNREACHABLE: ("check the backend's address, the network and the proxy, then try again",),
+    Class.BACKEND_UNREACHABLE: (
+        "check the backend's address, the network and the proxy (`HTTPS_PROXY`), then run it again",
+    ),
     Class.CREDENTIALS: (
-        "set or renew the credentials in this run's environment, for instance with `--env-file`",
+        "set or renew the credentials in this run's environment, for instance with `--env-file FILE`",
         "check that they are allowed all that this run does, its state included",
     ),
     Class.STATE_NOT_SAVED: (
@@ -51,29 +70,42 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
     ),
     Class.LOCK_NOT_RELEASED: (
         "when nobody else uses the state, release it: `hereya-tf tf -- force-unlock -force ID`",
+        "to learn its ID: `hereya-tf plan --lock-timeout 0s` meets the lock, and changes nothing",
     ),
-    Class.WORKSPACE_UNKNOWN: ("create it with `--create-workspace`, or choose another with `-w`",),
-    Class.PRECONDITION_FAILED: ("the package's author asks for this; give it what the message wants",),
+    Class.WORKSPACE_UNKNOWN: ("create it with `--create-workspace`, or choose another with `-w NAME`",),
+    Class.PRECONDITION_FAILED: (
+        "the package itself refuses: give it what its message asks for, for instance with `-p NAME=VALUE`",
+    ),
     Class.PREVENTED_DESTROY: (
-        "take `prevent_destroy` out of the resource, or leave the resource out of the operation",
+        "take `prevent_destroy` out of the resource when it is to go, or leave it out of the operation:"
+        " `--target` the others",
     ),
     Class.PROVISIONER_FAILED: (
         "see what the command said: `hereya-tf runs log last`",
         "the resource is tainted, and the next apply replaces it",
     ),
-    Class.PROVIDER_ERROR: ("put right what the provider complains of and run again",),
-    Class.PROVIDER_CRASHED: (
-        "check what was in flight: it may exist and not be in the state",
-        "try another version of the provider, and report the stack trace in the log to its maintainers",
+    Class.PROVIDER_ERROR: (
+        "put right what the provider complains of and run it again; what was done is in the state",
+        "see everything it said: `hereya-tf runs log last -v`",
     ),
-    Class.ENGINE_CRASHED: ("compare the state with what exists before anything else: `hereya-tf plan`",),
-    Class.DISK_FULL: ("make room where the package, its data directory and `TMPDIR` are",),
+    Class.PROVIDER_CRASHED: (
+        "check what was in flight: it may exist and not be in the state, and `hereya-tf plan` then wants to create"
+        " it again",
+        "try another version of the provider, and report the stack trace to its maintainers:"
+        " `hereya-tf runs log last -v`",
+    ),
+    Class.ENGINE_CRASHED: (COMPARE, "see everything it said: `hereya-tf runs log last -v`"),
+    Class.DISK_FULL: (
+        "see which disk is full, make room where the package, its data directory and `TMPDIR` are, and run it"
+        ' again: `df -h . "${TMPDIR:-/tmp}"`',
+    ),
     Class.OUT_OF_MEMORY: (
-        "give the run more memory, or fewer things at once with `--parallelism`",
-        "compare the state with what exists before anything else: `hereya-tf plan`",
+        "give the run more memory, or fewer things at once with `--parallelism 2`",
+        COMPARE,
     ),
     Class.PROMPT: (
-        "the engine asked a question that nobody is there to answer; give the answer as an option",
+        "the engine asked a question that nobody is there to answer; give the answer as an option:"
+        " `--yes` approves, `-p NAME=VALUE` is a value",
     ),
     Class.ENGINE_ERROR: ("see everything it said: `hereya-tf runs log last -v`",),
 }
@@ -82,12 +114,3 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
 def hints_of(failure_class: Class, executable: str) -> tuple[str, ...]:
     """The hints of a class for the user of one engine, `terraform` or `tofu`."""
     return tuple(hint.replace("ENGINE", executable) for hint in HINTS.get(failure_class, ()))
-
-
-STATE_LEFT_BEHIND = (
-    "`terraform.tfstate` in the package's directory holds a state, and the engine would copy it to the new place",
-    "to take it along: `hereya-tf init --migrate-state --yes`, or move the file there yourself",
-    "to begin without it: move the file out of the package's directory",
-)
-WRITABLE = "make the package's directory, or the place of its state, writable"
-FETCHABLE = "give git its credentials without a question: a credential helper, a deploy key, a known host key"

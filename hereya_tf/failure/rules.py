@@ -5,13 +5,20 @@ replaced by Terraform's. The first rule that fits decides.
 """
 
 from hereya_tf.errors import FailureClass as Class
+from hereya_tf.failure.installing_rules import INSTALLING_RULES
 from hereya_tf.failure.remote_rules import REMOTE_RULES
-from hereya_tf.failure.rule import Rule
+from hereya_tf.failure.rule import ANY, Rule
+from hereya_tf.failure.state_rules import STATE_RULES
 
 UMBRELLA = "Terraform encountered problems during initiali"
 """How the error begins that `init` adds to the cause, before or behind it."""
 
-LOCK_SUMMARIES = ("Error acquiring the state lock", "Error locking state")
+# Summary and the detail's beginning of what only follows from an error that stands beside it.
+ECHOES = (
+    ("execution halted", ""),
+    ("Failed to persist state to backend", "The error"),
+    ("Unreadable module directory", "The directory "),
+)
 
 # Where somebody else's words are quoted: never looked at for what they hold.
 QUOTING_RULES = (
@@ -28,43 +35,42 @@ QUOTING_RULES = (
         Class.PROVISIONER_FAILED,
         ("local-exec provisioner error", "remote-exec provisioner error", "file provisioner error"),
     ),
-    Rule(Class.INVALID_VARIABLE, ("Invalid value for variable",)),
-)
-
-STATE_RULES = (
     Rule(
-        Class.STATE_NOT_SAVED,
-        (
-            "Failed to save state",
-            "Failed to persist state to backend",
-            "Failed to write state",
-            "Failed to create local state file",
-            "Error saving state",
-            "error saving state",
-        ),
+        Class.INVALID_VARIABLE,
+        ("Invalid value for variable",),
+        hints=("give it a value that the package accepts: `-p NAME=VALUE`",),
     ),
-    Rule(Class.LOCK_NOT_RELEASED, ("Error releasing the state lock",)),
-    Rule(Class.DISK_FULL, ("",), ("no space left on device", "disk quota exceeded")),
 )
 
-_CHECKSUMS = ("checksum", "is not signed", "signature")
-
-RULES = (
-    *REMOTE_RULES,
-    # variables
+_VARIABLE_RULES = (
     Rule(Class.MISSING_VARIABLE, ("No value for required variable", "Variable not provided via")),
     Rule(
         Class.INVALID_VARIABLE,
+        ("Value for undeclared variable", "Values for undeclared variables"),
+        hints=('leave it out, correct its name, or declare it in the package: `variable "NAME" {}`',),
+    ),
+    Rule(
+        Class.INVALID_VARIABLE,
+        ("Failed to read variables file", "Variable declaration in .tfvars file"),
+        hints=("check path and contents of `--var-file FILE`: HCL, or JSON when it is named `.json`",),
+    ),
+    Rule(Class.INVALID_VARIABLE, ("Invalid value for input variable",)),
+)
+
+_PLAN_RULES = (
+    Rule(Class.PLAN_STALE, ("Saved plan is stale",)),
+    Rule(
+        Class.PLAN_MISMATCH,
         (
-            "Value for undeclared variable",
-            "Values for undeclared variables",
-            "Failed to read variables file",
-            "Invalid value for input variable",
-            "Variable declaration in .tfvars file",
+            "Mismatch between input and plan variable value",
+            "Can't change variable when applying a saved plan",
+            "Can't set variables when applying a saved plan",
+        ),
+        hints=(
+            "apply it without `-p` and variables files: a plan keeps the values that it was made with",
+            "for other values make another plan: `hereya-tf plan -p NAME=VALUE --out FILE`",
         ),
     ),
-    # plans
-    Rule(Class.PLAN_STALE, ("Saved plan is stale",)),
     Rule(
         Class.PLAN_MISMATCH,
         (
@@ -72,115 +78,11 @@ RULES = (
             "The plan file describes changes to the",
             "Failed to read plan from plan file",
             'Failed to load "',
-            "Mismatch between input and plan variable value",
-            "Can't set variables when applying a saved plan",
         ),
     ),
-    # providers
-    Rule(Class.PROVIDER_CHECKSUM, ("Required plugins are not installed",), _CHECKSUMS, needs_init=True),
-    Rule(Class.PROVIDER_CHECKSUM, ("Failed to load plugin schemas",), ("any of the checksums",), True),
-    # The second: a provider that only the state needs, which somebody else has put there since our init.
-    Rule(
-        Class.PROVIDER_UNAVAILABLE,
-        ("Failed to load plugin schemas",),
-        ("there is no package for", "unavailable provider"),
-        needs_init=True,
-    ),
-    Rule(
-        Class.PROVIDER_UNAVAILABLE,
-        (
-            "Required plugins are not installed",
-            "Inconsistent dependency lock file",
-            "Missing required provider",
-            "Plugin reinitialization required",
-            "Could not load plugin",
-            "Could not satisfy plugin requirements",
-        ),
-        needs_init=True,
-    ),
-    # The words of `validate`, all in the summary.
-    Rule(Class.PROVIDER_CHECKSUM, ("missing or corrupted provider plugins",), _CHECKSUMS, needs_init=True),
-    Rule(Class.PROVIDER_UNAVAILABLE, ("missing or corrupted provider plugins",), needs_init=True),
-    Rule(
-        Class.PROVIDER_CHECKSUM,
-        ("Failed to install provider", "Failed to resolve provider packages"),
-        _CHECKSUMS,
-    ),
-    Rule(Class.PROVIDER_CHECKSUM, ("Provider dependency changes detected",)),
-    Rule(
-        Class.PROVIDER_UNAVAILABLE,
-        (
-            "Failed to query available provider packages",
-            "Failed to resolve provider packages",
-            "Failed to install provider",
-            "Invalid provider registry host",
-            "Incompatible provider version",
-        ),
-    ),
-    Rule(
-        Class.PROVIDER_CRASHED,
-        (
-            "Plugin did not respond",
-            "Request cancelled",
-            "Plugin error",
-            "Failed to load plugin schemas",
-            "Failed to instantiate provider",
-        ),
-    ),
-    Rule(Class.PROVIDER_ERROR, ("Provider produced in", "Provider returned invalid")),
-    # modules
-    Rule(
-        Class.MODULE_UNAVAILABLE,
-        (
-            "Module not installed",
-            "Module source has changed",
-            "Module version requirements have changed",
-        ),
-        needs_init=True,
-    ),
-    Rule(
-        Class.MODULE_UNAVAILABLE,
-        (
-            "Unreadable module directory",
-            "Error accessing remote module registry",
-            "Failed to download module",
-            "Module not found",
-            "Unresolvable module version",
-            "Invalid registry module source",
-        ),
-    ),
-    # engine, backend, workspace
-    Rule(Class.UNSUPPORTED_VERSION, ("Unsupported Terraform Core version",)),
-    Rule(Class.UNSUPPORTED_VERSION, ("",), ("uses format version", "which is newer than current")),
-    Rule(Class.STATE_CORRUPT, ("",), ("Unsupported state file format", "state file could not be parsed")),
-    Rule(Class.INVALID_CONFIGURATION, ("",), ("unencrypted payload without unencrypted method",)),
-    Rule(Class.INVALID_CONFIGURATION, ("",), ("Unable to decode encrypted metadata",)),
-    Rule(
-        Class.CREDENTIALS,
-        ("",),
-        ("decryption failed for all provided methods", "Unable to fetch encryption key data"),
-    ),
-    Rule(
-        Class.BACKEND_NOT_INITIALISED,
-        ("Backend initialization required", "State store initialization required"),
-        ("Initial configuration of the requested",),
-        needs_init=True,
-    ),
-    Rule(
-        Class.BACKEND_CHANGED,
-        ("Backend initialization required", "State store initialization required"),
-        needs_init=True,
-    ),
-    Rule(
-        Class.BACKEND_CHANGED,
-        (
-            "Backend configuration changed",
-            "State store configuration changed",
-            "Can't ask approval for state migration",
-        ),
-    ),
-    Rule(Class.WORKSPACE_UNKNOWN, ("Currently selected workspace", "Failed to select workspace")),
-    Rule(Class.WORKSPACE_UNKNOWN, ("Workspace ",), ("doesn't exist", "does not exist")),
+)
+
+_QUESTION_RULES = (
     Rule(
         Class.PROMPT,
         (
@@ -190,14 +92,21 @@ RULES = (
             "input is disabled",
         ),
     ),
-    Rule(Class.PROMPT, ("",), ("interactive input is disabled", "input is disabled")),
-    # the package
+    Rule(Class.PROMPT, ANY, ("interactive input is disabled", "input is disabled")),
+)
+
+_PACKAGE_RULES = (
     Rule(Class.PREVENTED_DESTROY, ("Instance cannot be destroyed", "Resource instance cannot be destroyed")),
+    # Its detail lists what to add; the hint of the class would send its reader to the package.
+    Rule(
+        Class.INVALID_CONFIGURATION,
+        ("Moved resource instances excluded by targeting",),
+        hints=("leave out `--target`, or add what has moved: TARGETS",),
+    ),
     Rule(
         Class.INVALID_CONFIGURATION,
         (
             "Cycle: ",
-            "Unsupported backend type",
             "Invalid provider configuration",
             "Missing required argument",
             "Unsupported argument",
@@ -206,107 +115,41 @@ RULES = (
             "Failed to load root config module",
         ),
     ),
+    # Everything was destroyed that was to be; the rest was forgotten, as the package says.
+    Rule(
+        Class.ENGINE_ERROR,
+        ("Destroy was successful but left behind",),
+        hints=(
+            "remove by hand what the package says is to be forgotten, or leave it as it is meant to be",
+            "to have it count as a success: `--engine-arg destroy=-suppress-forget-errors`",
+        ),
+    ),
+)
+
+_COMMAND_LINE_RULES = (
     Rule(Class.BAD_INPUT, ("Failed to parse command-line flags", "Too many command line arguments")),
-    # The same of a single provider: its address is how the summary begins.
-    Rule(Class.PROVIDER_CHECKSUM, ("",), ("does not match any of the checksums recorded in",), True),
-    Rule(Class.PROVIDER_UNAVAILABLE, ("",), (": there is no package for ",), needs_init=True),
+    Rule(
+        Class.BAD_INPUT,
+        ("Error parsing extra CLI args from TF_CLI_ARGS",),
+        hints=("unset `TF_CLI_ARGS`, and say it with an option, or with `--engine-arg STEP=ARG`",),
+    ),
+    Rule(
+        Class.BAD_INPUT,
+        ("Invalid format for TF_REATTACH_PROVIDERS",),
+        hints=("unset `TF_REATTACH_PROVIDERS`: it is for those who debug a provider",),
+    ),
 )
 
-# How errors begin that come from reading the state, whatever the backend; compared in lower case.
-BACKEND_SUMMARIES = (
-    "error loading state",
-    "error refreshing state",
-    "error configuring",
-    "error inspecting states",
-    "error loading the backend",
-    "error reading state",
-    "failed to get state",
-    "failed to load state",
-    "failed to get existing workspaces",
-    "failed to lock",
-    "http remote state",
-    "unable to list objects in s3 bucket",
+RULES = (
+    *REMOTE_RULES,
+    *_VARIABLE_RULES,
+    *_PLAN_RULES,
+    *INSTALLING_RULES,
+    *STATE_RULES,
+    *_QUESTION_RULES,
+    *_PACKAGE_RULES,
+    *_COMMAND_LINE_RULES,
 )
-
-LOCK_HELD = (
-    "resource temporarily unavailable",
-    "already locked",
-    "locked by",
-    "conditionalcheckfailed",
-    "conditional request failed",
-    "preconditionfailed",
-    "precondition failed",
-    "pre-conditions you specified did not hold",
-    "conditionnotmet",
-    "statuscode: 412",
-    "http 423",
-    "423 locked",
-)
-
-CREDENTIALS = (
-    "no valid credential",
-    "nocredentialproviders",
-    "failed to refresh cached credentials",
-    "could not find default credentials",
-    "unable to authenticate",
-    "invalid credentials",
-    "invalidclienttokenid",
-    "unrecognizedclient",
-    "expiredtoken",
-    "token has expired",
-    "token included in the request is",
-    "session has expired",
-    "signaturedoesnotmatch",
-    "invalidaccesskeyid",
-    "authfailure",
-    "authenticationfailed",
-    "invalid_grant",
-    "password authentication failed",
-    "az login",
-)
-# Said of a backend these mean it would not let us in; said by a provider they may mean anything.
-BACKEND_REFUSALS = (
-    "requires auth",
-    "invalid auth",
-    "unauthorized",
-    "forbidden",
-    "accessdenied",
-    "access denied",
-    "statuscode: 401",
-    "statuscode: 403",
-    "error 401",
-    "error 403",
-    "http 401",
-    "http 403",
-    "unexpected http response code 401",
-    "unexpected http response code 403",
-)
-
-NETWORK = (
-    "connection refused",
-    "connection reset",
-    "connection timed out",
-    "i/o timeout",
-    "tls handshake timeout",
-    "client.timeout exceeded",
-    "context deadline exceeded",
-    "no such host",
-    "could not resolve host",
-    "temporary failure in name resolution",
-    "server misbehaving",
-    "network is unreachable",
-    "no route to host",
-    "unexpected eof",
-    "giving up after",
-    "could not connect to",
-    "bad gateway",
-    "service unavailable",
-    "gateway timeout",
-    "too many requests",
-)
-THROTTLING = ("throttling", "requestlimitexceeded", "rate limit", "slowdown", "too many requests")
-
-MEMORY = ("out of memory", "cannot allocate memory", "failed to reserve page summary memory")
 
 # What to tell first when errors of several classes came together: what may be lost, then what broke,
 # then what would have to be put right before the rest can be judged.
@@ -315,8 +158,9 @@ PRIORITY = (
     Class.OUT_OF_MEMORY,
     Class.ENGINE_CRASHED,
     Class.LOCK_NOT_RELEASED,
-    Class.PROVIDER_CRASHED,
+    # A provider, too, crashes where there is no room.
     Class.DISK_FULL,
+    Class.PROVIDER_CRASHED,
     Class.STATE_CORRUPT,
     Class.STATE_LOCKED,
     Class.CREDENTIALS,

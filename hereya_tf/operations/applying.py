@@ -10,7 +10,7 @@ from hereya_tf.bundle.manifest import Manifest
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import Step
 from hereya_tf.engine.evidence import LOCK_FILE
-from hereya_tf.errors import BadPackage
+from hereya_tf.errors import BadPackage, no_room
 from hereya_tf.operations.changing import take_outputs
 from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import act_initialised
@@ -78,7 +78,8 @@ def _put_lock_file(execution: Execution, content: bytes) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise BadPackage(
-            f"`{path}` cannot be written: {reason(error)}",
+        sentence = f"`{path}` cannot be written: {reason(error)}"
+        raise no_room(error, sentence) or BadPackage(
+            sentence,
             "the plan needs the providers that it was made with; commit the lock file, or apply in a copy",
         ) from error

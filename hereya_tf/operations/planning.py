@@ -1,6 +1,7 @@
 """`plan` and `drift`: a saved plan, what it would do, and the engine's own words on it."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from hereya_tf import __version__
@@ -9,6 +10,7 @@ from hereya_tf.engine.commands import PlanOptions, Step
 from hereya_tf.events import timestamp
 from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import act_initialised
+from hereya_tf.stream.outputs import read_document
 
 CHANGES_EXIT_CODE = 2
 
@@ -65,13 +67,26 @@ def plan_into(execution: Execution, options: PlanOptions) -> Path:
 def describe(execution: Execution, saved: Path) -> None:
     """What the engine has to say on a saved plan, as far as somebody wants it."""
     assignment = execution.assignment
+    redactor = execution.context.journal.redactor
+    # A plan that was made elsewhere has no values.
+    names = frozenset() if execution.context.may_run_remotely else redactor.secret_outputs
+    if assignment.wants_plan_document or (assignment.wants_difference and names):
+        document = execution.run(Step.SHOW, commands.show_arguments(saved, json=True), streams=False)
+        if assignment.wants_plan_document:
+            execution.plan_document = document.document
+        for value in _values(document.document, names):
+            redactor.add(value)
     if assignment.wants_difference:
         shown = execution.run(Step.SHOW, commands.show_arguments(saved, json=False), streams=False)
         # Known secrets only: sensitive values the engine masks by itself.
-        execution.difference = execution.context.journal.redactor.text(shown.document)
-    if assignment.wants_plan_document:
-        document = execution.run(Step.SHOW, commands.show_arguments(saved, json=True), streams=False)
-        execution.plan_document = document.document
+        execution.difference = redactor.text(shown.document)
+
+
+def _values(document: str, names: frozenset[str]) -> Iterator[object]:
+    """What outputs of these names are worth in a plan, before and after; the engine shows them as they are."""
+    changes = (read_document(document).get("output_changes") or {}) if names else {}
+    for name in names.intersection(changes):
+        yield from (changes[name].get("before"), changes[name].get("after"))
 
 
 class _BundleToBe:

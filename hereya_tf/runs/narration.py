@@ -1,5 +1,7 @@
 """What an engine's message is to our front ends (pure)."""
 
+from collections.abc import Collection
+
 from hereya_tf import events
 from hereya_tf.failure.diagnosis import diagnose
 from hereya_tf.source import characters_of
@@ -20,11 +22,14 @@ from hereya_tf.stream.message_types import (
 _NO_CHANGE = frozenset(("noop", "read"))
 
 
-def event_of(message: Message, engine: str) -> events.Event | None:
-    """The event for a message; None for what people and programs need not be told."""
+def event_of(message: Message, engine: str, failed: Collection[str]) -> events.Event | None:
+    """The event for a message; None for what people and programs need not be told.
+
+    `failed` are the addresses whose operation has failed so far.
+    """
     match message:
         case Diagnostic():
-            return diagnostic_event(message, engine)
+            return diagnostic_event(message, engine, failed)
         case ResourceHook():
             return events.ResourceEvent(
                 message.address, message.action, message.phase, message.seconds, message.id
@@ -42,12 +47,17 @@ def event_of(message: Message, engine: str) -> events.Event | None:
             return events.LogEvent("stdout", text) if text else None
 
 
-def diagnostic_event(diagnostic: Diagnostic, engine: str) -> events.DiagnosticEvent:
-    """A diagnostic as an event; errors carry the failure class they would mean on their own."""
+def diagnostic_event(
+    diagnostic: Diagnostic, engine: str, failed: Collection[str] = ()
+) -> events.DiagnosticEvent:
+    """A diagnostic as an event; errors carry the failure class they would mean on their own.
+
+    `failed` are the addresses whose operation has failed.
+    """
     failure_class = None
     if diagnostic.severity == "error":
         failure_class = diagnose(
-            (diagnostic,), exit_code=1, signal=None, stderr="", engine_name=engine
+            (diagnostic,), exit_code=1, signal=None, stderr="", engine_name=engine, failed=failed
         ).failure_class
     place = diagnostic.range
     snippet = diagnostic.snippet

@@ -2,15 +2,23 @@
 
 import os
 import time
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from hereya_tf import events
 from hereya_tf.engine.commands import Step
-from hereya_tf.redaction import StreamRedactor
+from hereya_tf.redaction import MASK, StreamRedactor
 from hereya_tf.runs.journal import Journal
 from hereya_tf.runs.narration import event_of
 from hereya_tf.stream import messages
-from hereya_tf.stream.message_types import PlainLine, ProvisionerOutput, render
+from hereya_tf.stream.message_types import (
+    EmergencyState,
+    Message,
+    Outputs,
+    PlainLine,
+    ProvisionerOutput,
+    render,
+)
+from hereya_tf.stream.outputs import MISSING
 from hereya_tf.stream.summary import Summary
 from hereya_tf.stream.validation import validation_messages
 
@@ -85,10 +93,24 @@ class Transcript:
                 self._plain(("provisioner", label), message.text + "\n")
                 return
             case _:
-                if new and (event := event_of(message, self._engine)) is not None:
-                    self._journal.emit(event)
+                told = event_of(message, self._engine, self.summary.failed) if new else None
+                if told is not None:
+                    self._journal.emit(told)
                 if self._engine_messages:
-                    self._journal.emit(events.EngineMessage(self._step, messages.raw(line)))
+                    self._journal.emit(events.EngineMessage(self._step, self._raw(message, line)))
+
+    def _raw(self, message: Message, line: str) -> Any:
+        """The line as it is, without what no redactor can know to be secret."""
+        raw = messages.raw(line)
+        match message:
+            case EmergencyState():
+                return {**raw, "state": MASK}
+            case Outputs():
+                redactor = self._journal.redactor
+                for name in redactor.secret_outputs.intersection(message.values):
+                    if (value := message.values[name].value) is not MISSING:
+                        redactor.add(value)
+        return raw
 
     def _plain(self, source: tuple[str, str], text: str) -> None:
         redacting = self._sources.get(source)

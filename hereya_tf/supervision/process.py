@@ -262,7 +262,11 @@ class _Supervised:
                 self._asked = self._asked._replace(killed_at=now)
             case Move.NOTHING:
                 return
+        self._send(move)
+        # After the signal: what is told takes time, and whoever asked may have given us little.
         self._watcher.cancelling(move)
+
+    def _send(self, move: Move) -> None:
         number = signal.SIGKILL if move is Move.KILL else signal.SIGINT
         if not self._real:
             self._process.send_signal(number)

@@ -291,3 +291,18 @@ def test_a_plan_that_cannot_be_written_to_its_end_is_no_success(
     ended = hereya.start("plan", package, option, "/dev/full").finish()
 
     assert failure(ended)[:2] == (1, "disk-full")
+
+
+def test_a_generated_backend_that_does_not_fit_into_the_package_is_a_full_disk(
+    cli: CommandLine, fake_engine: FakeEngine, mount: Mount, tmp_path: Path
+) -> None:
+    disk = mount()
+    (disk / "main.tf").write_text("")
+    fill(disk)
+    ended = cli(
+        "provision", disk, "--yes", "--json", "--engine", fake_engine.path, "--state", tmp_path / "x.tfstate"
+    )
+
+    assert (ended.exit_code, ended.result["failure"]["class"]) == (1, "disk-full")
+    assert "`df -h`" in ended.result["failure"]["hint"]
+    assert fake_engine.commands() == []

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from hereya_tf.cli import COMMANDS
 from hereya_tf.errors import FailureClass
 from hereya_tf.failure import rules as failure_rules
+from hereya_tf.failure import vocabulary
 from hereya_tf.failure.diagnosis import Diagnosis, diagnose, lock_holder
 from hereya_tf.failure.hints import HINTS
 from hereya_tf.failure.human_errors import read_human_errors, without_colour
+from hereya_tf.failure.state_rules import LOSS_RULES
 from hereya_tf.stream.message_types import Diagnostic, Range, Snippet
 from hereya_tf.stream.summary import Summary
 from tests.streams import DIRECTORY, ENGINES, FAILURES, Recording, exit_code, recordings
@@ -660,7 +662,7 @@ def test_colour_is_taken_out() -> None:
 
 
 def test_every_class_the_table_knows_has_a_rank_and_a_hint() -> None:
-    tables = (*failure_rules.QUOTING_RULES, *failure_rules.STATE_RULES, *failure_rules.RULES)
+    tables = (*failure_rules.QUOTING_RULES, *LOSS_RULES, *failure_rules.RULES)
 
     assert {rule.failure_class for rule in tables} <= set(failure_rules.PRIORITY)
     assert set(failure_rules.PRIORITY) == set(HINTS)
@@ -669,12 +671,16 @@ def test_every_class_the_table_knows_has_a_rank_and_a_hint() -> None:
 
 def test_words_that_are_compared_in_lower_case_are_in_lower_case() -> None:
     words = (
-        *failure_rules.BACKEND_SUMMARIES,
-        *failure_rules.LOCK_HELD,
-        *failure_rules.CREDENTIALS,
-        *failure_rules.BACKEND_REFUSALS,
-        *failure_rules.NETWORK,
-        *failure_rules.THROTTLING,
+        *vocabulary.BACKEND_SUMMARIES,
+        *vocabulary.LOCK_HELD,
+        *vocabulary.CREDENTIALS,
+        *vocabulary.BACKEND_REFUSALS,
+        *vocabulary.NETWORK,
+        *vocabulary.THROTTLING,
+        *vocabulary.NO_SPACE,
+        *vocabulary.NOT_WRITABLE,
+        *vocabulary.MEMORY,
+        *vocabulary.GIT_REFUSALS,
     )
 
     assert [word for word in words if word != word.lower()] == []
@@ -709,6 +715,119 @@ def test_any_failure_gets_a_class_a_sentence_and_a_hint(
     assert found.hints
     assert "\n" not in found.sentence
     lock_holder(errors)
+
+
+def test_what_only_follows_from_another_error_is_not_counted() -> None:
+    lost = error("Failed to save state", "POST http://x giving up")
+    kept = error("Failed to persist state to backend", "The error shown above has prevented Terraform")
+    unreadable = error("Unreadable module directory", "lstat nope: no such file or directory")
+    nameless = error("Unreadable module directory", 'The directory  could not be read for module "m"')
+
+    assert diagnosis(lost, kept) == diagnosis(lost)
+    assert diagnosis(nameless, unreadable) == diagnosis(unreadable)
+    assert diagnosis(error("Odd"), error("execution halted")) == diagnosis(error("Odd"))
+    assert diagnosis(nameless).sentence.startswith("Unreadable module directory: The directory")
+
+
+def test_an_error_that_comes_again_of_another_line_is_counted_once() -> None:
+    here, there = (
+        Diagnostic("error", "Odd", "So odd.", None, Range("main.tf", line, 1, line, 2)) for line in (3, 9)
+    )
+
+    assert diagnosis(here, there, here).sentence == "Odd: So odd (`main.tf:3`)"
+    assert diagnosis(here, there, error("Other")).sentence.endswith(" (and 1 more)")
+
+
+@each_engine
+def test_what_has_moved_is_ready_to_be_added(engine: str) -> None:
+    (hint,) = diagnosis_of(Recording(engine, "moved-target")).hints
+
+    assert hint == (
+        "leave out `--target`, or add what has moved: `--target terraform_data.a --target terraform_data.c`"
+    )
+
+
+def test_a_moved_address_is_quoted_for_a_shell() -> None:
+    moved = error("Moved resource instances excluded by targeting", 'Add:\n  -target="a.b[\\"x y\\"]"\n')
+
+    assert "`--target 'a.b[\"x y\"]'`" in diagnosis(moved).hints[0]
+    assert "see the error" in diagnosis(error(moved.summary)).hints[0]
+
+
+def test_a_state_that_a_full_disk_has_kept_from_being_saved_needs_room_first() -> None:
+    found = diagnosis(
+        error("Failed to save state"), error("Failed to write state", "No space left on device")
+    )
+
+    assert found.failure_class is FailureClass.STATE_NOT_SAVED
+    assert "make room" in found.hints[0]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        error("Failed to save state", "open terraform.tfstate: permission denied"),
+        error("Error loading state", "open x/terraform.tfstate: not a directory"),
+        error("Odd", "mkdir .terraform: read-only file system"),
+    ],
+    ids=lambda found: str(found.summary),
+)
+def test_what_cannot_be_written_is_to_be_made_writable(found: Diagnostic) -> None:
+    assert diagnosis(found).hints[0].endswith("writable")
+
+
+def test_a_limit_of_requests_is_met_with_fewer_of_them() -> None:
+    found = diagnosis(error("creating X", "api error Throttling: Rate exceeded", "aws_x.a", "main.tf"))
+
+    assert (found.failure_class, found.transient) == (FailureClass.PROVIDER_ERROR, True)
+    assert "`--parallelism 2`" in found.hints[0]
+
+
+def test_a_command_that_may_have_been_ended_for_its_memory_gets_a_hint() -> None:
+    found = error("local-exec provisioner error", "Error running command 'x': signal: killed. Output: ")
+    calm, scarce = (
+        diagnose((found,), exit_code=1, signal=None, stderr="", out_of_memory=scarce)
+        for scarce in (False, True)
+    )
+
+    assert calm.failure_class is scarce.failure_class is FailureClass.PROVISIONER_FAILED
+    assert "memory" in scarce.hints[0]
+    assert scarce.hints[1:] == calm.hints
+
+
+def test_every_class_has_a_hint_that_can_be_typed_or_done_at_once() -> None:
+    vague = {each for each, told in HINTS.items() if not any("`" in hint for hint in told)}
+
+    assert vague == set()
+    assert [
+        hint for told in HINTS.values() for hint in told if hint.endswith(".") or hint[:1].isupper()
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "detail", ["word " * 10_000_000, "x" * 50_000_000, "\n\n" * 25_000_000, "\x1b[31m\x00\ufffd" * 5_000_000]
+)
+def test_a_flood_of_words_is_no_trouble(detail: str) -> None:
+    found = diagnosis(error("Odd", detail), stderr=detail)
+
+    assert found.failure_class is FailureClass.ENGINE_ERROR
+    assert len(found.sentence) < 900
+
+
+def test_what_stands_at_the_end_of_a_flood_is_found() -> None:
+    found = diagnosis(error("Odd", "word " * 1_000_000 + "write x: no space left on device"))
+
+    assert found.failure_class is FailureClass.DISK_FULL
+
+
+def test_thousands_of_errors_are_no_trouble() -> None:
+    many = [error(f"Odd {number}", "detail", f"a.b[{number}]") for number in range(10_000)]
+
+    assert diagnosis(*many).sentence == "Odd 0: detail (`a.b[0]`) (and 9999 more)"
+
+
+def test_a_word_without_end_is_left_out_of_the_sentence() -> None:
+    assert diagnosis(error("Odd", "x" * 1000)).sentence == "Odd: …"
 
 
 def test_a_long_detail_is_cut_between_words() -> None:

@@ -1,6 +1,7 @@
 """Each failure has its class and exit code of the contract, a sentence, and a hint where one can help."""
 
 import ast
+import errno
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,16 @@ from typing import Any
 import pytest
 
 from hereya_tf import errors
-from hereya_tf.errors import Cancelled, EngineExit, FailureClass, HereyaError, ShellCommandError
+from hereya_tf.errors import (
+    Cancelled,
+    EngineExit,
+    FailureClass,
+    HereyaError,
+    NoRoom,
+    ShellCommandError,
+    no_room,
+    own_fault,
+)
 
 # The contract's table.
 EXIT_CODES = {
@@ -82,6 +92,23 @@ def test_a_command_error_is_an_engine_error_unless_it_is_known_better() -> None:
 
     assert (plain.failure_class, plain.stdout, plain.stderr) == (FailureClass.ENGINE_ERROR, "", "")
     assert known.failure_class is FailureClass.DISK_FULL
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_no_fault_of_ours(number: int) -> None:
+    cause = OSError(number, "No space left on device", "/here/file")
+
+    full = own_fault(cause, place="x.py:3")
+    assert full.failure_class is FailureClass.DISK_FULL
+    assert "`df -h`" in full.hints[0]
+    assert "/here/file" in str(full)
+    assert type(no_room(cause, "x")) is NoRoom
+
+
+@pytest.mark.parametrize("cause", [OSError(errno.EACCES, "Permission denied"), ValueError("x"), OSError()])
+def test_nothing_else_is_a_full_disk(cause: Exception) -> None:
+    assert no_room(cause, "x") is None
+    assert own_fault(cause).failure_class is FailureClass.INTERNAL
 
 
 def raised(repository: Path) -> Iterator[tuple[str, ast.Call]]:

@@ -338,3 +338,11 @@ def test_what_arrives_together_is_flushed_together() -> None:
     listener.transcript.stdout(message(None, "x") * 100)
 
     assert (len(listener.events), listener.flushes) == (100, 1)
+
+
+@pytest.mark.parametrize("engine", ["terraform-1.11.4", "terraform-1.15.5"])
+def test_the_error_of_a_failed_delete_is_told_as_the_provider_s(engine: str) -> None:
+    listener = Listener().hears((STREAMS / f"{engine}-lab-delete-failed.ndjson").read_bytes())
+
+    (error,) = [event for event in listener.events if event["type"] == "diagnostic"]
+    assert (error["class"], error["address"]) == ("provider-error", None)

@@ -1,0 +1,245 @@
+"""From diagnostics, stderr and the process's end to class, sentence and hints (pure).
+
+Only loaded when something has failed.
+"""
+
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from hereya_tf.errors import FailureClass
+from hereya_tf.failure import rules, vocabulary
+from hereya_tf.failure.advice import Circumstances, advise
+from hereya_tf.failure.human_errors import read_human_errors
+from hereya_tf.failure.lock_info import INFO, lock_sentence, read_lock
+from hereya_tf.failure.process_end import ProcessEnd, causes_of
+from hereya_tf.failure.rule import ANY, Rule, holds_one_of
+from hereya_tf.failure.sentence import clipped, sentence_of
+from hereya_tf.failure.state_rules import LOCK_SUMMARIES, LOSS_RULES
+from hereya_tf.stream.message_types import Diagnostic
+
+_ENGINE_NAMES = {"terraform": "Terraform", "tofu": "OpenTofu"}
+# Worth another try when the network, or a limit of requests, was at fault.
+_TRANSIENT = frozenset(
+    (
+        FailureClass.PROVIDER_UNAVAILABLE,
+        FailureClass.MODULE_UNAVAILABLE,
+        FailureClass.BACKEND_UNREACHABLE,
+        FailureClass.PROVIDER_ERROR,
+    )
+)
+
+
+class _Finding(NamedTuple):
+    failure_class: FailureClass
+    sentence: str
+    diagnostic: Diagnostic | None = None
+    needs_init: bool = False
+    hints: tuple[str, ...] = ()
+
+
+def explain(
+    errors: Sequence[Diagnostic], end: ProcessEnd, engine_name: str, failed: Collection[str]
+) -> tuple[FailureClass, str, tuple[str, ...], bool, bool]:
+    """The fields of a diagnosis."""
+    engine = _ENGINE_NAMES.get(engine_name, engine_name)
+    causes = _causes(errors, end.stderr)
+    # The process first: of two findings of one class, a stack trace says more than `Plugin did not respond`.
+    findings = [_Finding(*cause) for cause in causes_of(end, engine)]
+    findings += [_of_memory(_judge(cause, bool(failed)), end.out_of_memory) for cause in causes]
+    if not findings:
+        findings = [_silence(end.exit_code, engine)]
+    chosen = min(findings, key=lambda finding: rules.PRIORITY.index(finding.failure_class))
+    others = len(causes) - 1
+    more = f" (and {others} more)" if others > 0 and chosen.diagnostic is not None else ""
+    text = "" if chosen.diagnostic is None else _text(chosen.diagnostic).lower()
+    told = advise(chosen.failure_class, chosen.hints, _circumstances(chosen, end, causes, text))
+    return (
+        chosen.failure_class,
+        chosen.sentence + more,
+        tuple(hint.replace("ENGINE", engine_name) for hint in told),
+        any(finding.needs_init for finding in findings),
+        _is_transient(chosen.failure_class, text),
+    )
+
+
+def find_holder(errors: Sequence[Diagnostic]) -> dict[str, str]:
+    """What the first error that tells of a held lock says of it; empty when none does."""
+    for error in map(_clipped, errors):
+        if _judge(error, failed=False).failure_class is FailureClass.STATE_LOCKED:
+            return read_lock(error.detail)
+    return {}
+
+
+def _causes(errors: Sequence[Diagnostic], stderr: str) -> Sequence[Diagnostic]:
+    """The errors that say something, each once: init's umbrella and echoes only when there is nothing else."""
+    for candidates in (errors, read_human_errors(clipped(stderr))):
+        said = list(_once(map(_clipped, candidates)))
+        causes = [error for error in said if not _words(error.summary).startswith(rules.UMBRELLA)]
+        if causes:
+            return [error for error in causes if not _is_echo(error)] or causes
+    return list(map(_clipped, errors))
+
+
+def _clipped(diagnostic: Diagnostic) -> Diagnostic:
+    return diagnostic._replace(summary=clipped(diagnostic.summary), detail=clipped(diagnostic.detail))
+
+
+def _once(errors: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Without those that say the same of another line."""
+    known = set()
+    for error in errors:
+        key = (error.summary, error.detail, error.address)
+        if key not in known:
+            known.add(key)
+            yield error
+
+
+def _is_echo(diagnostic: Diagnostic) -> bool:
+    return any(
+        diagnostic.summary.startswith(summary) and diagnostic.detail.startswith(detail)
+        for summary, detail in rules.ECHOES
+    )
+
+
+def _words(text: str) -> str:
+    """The text on one line, as Terraform says it."""
+    return " ".join(text.split()).replace("OpenTofu", "Terraform")
+
+
+def _text(diagnostic: Diagnostic) -> str:
+    return f"{_words(diagnostic.summary)} {_words(diagnostic.detail)}"
+
+
+def _spoken(text: str) -> str:
+    """In lower case and without addresses on the network: what is in them, somebody has chosen."""
+    return " ".join(word for word in text.lower().split(" ") if "://" not in word)
+
+
+def _judge(diagnostic: Diagnostic, failed: bool) -> _Finding:
+    summary, text = _words(diagnostic.summary), _text(diagnostic)
+    for table in (rules.QUOTING_RULES, LOSS_RULES):
+        if rule := _match(table, summary, text):
+            return _Finding(rule.failure_class, sentence_of(diagnostic), diagnostic, hints=rule.hints)
+    if summary.startswith(LOCK_SUMMARIES):
+        return _Finding(_lock_class(diagnostic), lock_sentence(diagnostic), diagnostic)
+    if holds_one_of(text.lower(), vocabulary.NO_SPACE):
+        return _Finding(FailureClass.DISK_FULL, sentence_of(diagnostic), diagnostic)
+    # Beside an address or a place stand names and texts that the engine has not chosen.
+    open_text = text if diagnostic.address is None and diagnostic.range is None else summary
+    if rule := _match(rules.RULES, summary, text, open_text):
+        # The engine's own words: their first sentence says it, the rest is advice.
+        sentence = sentence_of(diagnostic, whole=False)
+        return _Finding(rule.failure_class, sentence, diagnostic, rule.needs_init, rule.hints)
+    failure_class = _unknown_class(diagnostic, summary, text, failed)
+    whole = failure_class is not FailureClass.INVALID_CONFIGURATION
+    return _Finding(failure_class, sentence_of(diagnostic, whole=whole), diagnostic)
+
+
+def _match(table: tuple[Rule, ...], summary: str, text: str, open_text: str = "") -> Rule | None:
+    """The first rule that fits; `open_text` is where those without a summary look."""
+    for rule in table:
+        looked_at = open_text if rule.summaries == ANY else text
+        if summary.startswith(rule.summaries) and (not rule.holds or holds_one_of(looked_at, rule.holds)):
+            return rule
+    return None
+
+
+def _lock_class(diagnostic: Diagnostic) -> FailureClass:
+    """The same summary has many causes: the `Error message:` tells them apart."""
+    message = _text(diagnostic).partition(INFO)[0]
+    spoken = _spoken(message)
+    if holds_one_of(spoken, vocabulary.NO_SPACE):
+        return FailureClass.DISK_FULL
+    if holds_one_of(spoken, vocabulary.LOCK_HELD):
+        return FailureClass.STATE_LOCKED
+    if rule := _match(rules.RULES, _words(diagnostic.summary), message, message):
+        return rule.failure_class
+    if holds_one_of(spoken, vocabulary.CREDENTIALS + vocabulary.BACKEND_REFUSALS):
+        return FailureClass.CREDENTIALS
+    if holds_one_of(spoken, (*vocabulary.NETWORK, "failed to lock")):
+        return FailureClass.BACKEND_UNREACHABLE
+    return FailureClass.STATE_LOCKED if INFO in diagnostic.detail else FailureClass.ENGINE_ERROR
+
+
+def _unknown_class(diagnostic: Diagnostic, summary: str, text: str, failed: bool) -> FailureClass:
+    backend = summary.lower().startswith(vocabulary.BACKEND_SUMMARIES)
+    place = diagnostic.range
+    # The engine's own error on a line of the package is full of names that it finds there, in quotes.
+    is_quoting = place is not None and diagnostic.address is None
+    spoken = _spoken(" ".join(summary.split('"')[::2]) if is_quoting else text)
+    if backend and holds_one_of(spoken, vocabulary.BACKEND_REFUSALS):
+        return FailureClass.CREDENTIALS
+    if holds_one_of(spoken, vocabulary.CREDENTIALS):
+        return FailureClass.CREDENTIALS
+    if backend:
+        return FailureClass.BACKEND_UNREACHABLE
+    if place is not None and (place.filename.startswith("<value for var.") or ".tfvars" in place.filename):
+        return FailureClass.INVALID_VARIABLE
+    if diagnostic.address is not None:
+        return FailureClass.PROVIDER_ERROR
+    if place is not None:
+        # Errors of a provider have an address; what only has a place is the configuration's.
+        return FailureClass.INVALID_CONFIGURATION
+    if failed and summary not in ("execution halted", "operation canceled"):
+        return FailureClass.PROVIDER_ERROR
+    network = holds_one_of(spoken, vocabulary.NETWORK)
+    return FailureClass.BACKEND_UNREACHABLE if network else FailureClass.ENGINE_ERROR
+
+
+def _of_memory(finding: _Finding, out_of_memory: bool) -> _Finding:
+    """A provider that is gone while the system ends processes for their memory has been one of them."""
+    if not out_of_memory or finding.failure_class is not FailureClass.PROVIDER_CRASHED:
+        return finding
+    return finding._replace(
+        failure_class=FailureClass.OUT_OF_MEMORY,
+        sentence=f"a provider was ended by the system, which had no memory left: {finding.sentence}",
+        hints=(),
+    )
+
+
+def _silence(exit_code: int | None, engine: str) -> _Finding:
+    if exit_code == 0:
+        sentence = f"{engine} ended with exit code 0, but did not report the end of its work"
+    else:
+        sentence = f"{engine} ended with exit code {exit_code} and gave no reason"
+    return _Finding(FailureClass.ENGINE_ERROR, sentence)
+
+
+def _circumstances(
+    chosen: _Finding, end: ProcessEnd, causes: Sequence[Diagnostic], text: str
+) -> Circumstances:
+    """What makes a hint ready to be used."""
+    is_locked = chosen.failure_class is FailureClass.STATE_LOCKED
+    lacks_values = chosen.failure_class is FailureClass.MISSING_VARIABLE
+    return Circumstances(
+        text=text,
+        was_killed=end.was_killed,
+        out_of_memory=end.out_of_memory,
+        disk_full=any(holds_one_of(_text(cause).lower(), vocabulary.NO_SPACE) for cause in causes),
+        lock_id=find_holder(causes).get("ID") if is_locked else None,
+        variables=tuple(_missing_variables(causes)) if lacks_values else (),
+        targets=tuple(_targets(chosen.diagnostic)),
+        transient=_is_transient(chosen.failure_class, text),
+    )
+
+
+def _missing_variables(causes: Sequence[Diagnostic]) -> Iterator[str]:
+    """The names in quotes: `The root module input variable "need" is not set, …`."""
+    for cause in causes:
+        if cause.detail.count('"') < 2:
+            continue
+        if _judge(cause, failed=False).failure_class is FailureClass.MISSING_VARIABLE:
+            yield cause.detail.split('"')[1]
+
+
+def _targets(diagnostic: Diagnostic | None) -> Iterator[str]:
+    """The addresses of lines like `  -target="module.a[\\"x\\"]"`, each as one argument for a shell."""
+    for line in diagnostic.detail.splitlines() if diagnostic is not None else ():
+        _, found, address = line.strip().partition("-target=")
+        if found and line.strip().startswith("-target=") and address.startswith('"'):
+            yield shlex.quote(address.removeprefix('"').removesuffix('"').replace('\\"', '"'))
+
+
+def _is_transient(failure_class: FailureClass, text: str) -> bool:
+    return failure_class in _TRANSIENT and holds_one_of(text, vocabulary.NETWORK + vocabulary.THROTTLING)
