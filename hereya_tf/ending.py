@@ -1,6 +1,6 @@
 """From what happened in a run to its result (the last event), and the files that explain a failure (I/O)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ from hereya_tf.engine import Binary
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import HereyaError
 from hereya_tf.events import Operation
+from hereya_tf.failure.diagnosis import worth_telling
 from hereya_tf.operations import Execution
 from hereya_tf.redaction import Redactor
 from hereya_tf.report.document import Report, make_report
@@ -59,15 +60,24 @@ class Facts(NamedTuple):
     reproduce: str | None
 
 
-def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, reveal: bool) -> Ended:
+def conclude(
+    facts: Facts,
+    directory: RunDirectory,
+    redactor: Redactor,
+    *,
+    reveal: bool,
+    warn: Callable[[str], None] | None = None,
+) -> Ended:
     """The result, and its report in the run's directory when it is a failure.
 
-    `reveal` says that the user asked to see sensitive values.
+    `reveal` says that the user asked to see sensitive values; `warn` hears of other outputs that are left out.
     """
     execution, error, binary = facts.execution, facts.error, facts.binary
     outputs = execution.outputs if execution is not None else {}
     shown = outcome.present_outputs(outputs, redactor, reveal=False)
     everything = outcome.present_outputs(outputs, redactor, reveal=True)
+    if warn is not None and not reveal:
+        _warn_of_withheld(shown, warn)
     result = events.Result(
         success=error is None,
         status=outcome.Status.SUCCEEDED if error is None else outcome.status_of(error),
@@ -93,6 +103,16 @@ def conclude(facts: Facts, directory: RunDirectory, redactor: Redactor, *, revea
     revealed = result._replace(env=everything.env, outputs=everything.outputs)
     is_told = execution is not None and execution.engine_has_spoken
     return Ended(result, revealed, () if reveal else shown.withheld, report, _plan_view(execution), is_told)
+
+
+def _warn_of_withheld(shown: outcome.Outputs, warn: Callable[[str], None]) -> None:
+    """Before there is a report, so that it has the warnings as well."""
+    for name in shown.withheld:
+        if not shown.outputs[name]["sensitive"]:
+            warn(
+                f"output `{name}` is left out: its value holds a credential; `--result-file` has it,"
+                " `--show-sensitive` shows it"
+            )
 
 
 def _shown_record(result: events.Result, redactor: Redactor) -> Mapping[str, Any]:
@@ -144,14 +164,23 @@ def _failure(
         errored_state=_errored_state(execution, directory),
     )
     hints = error.hints or (_AFTER_INTERRUPT if end.mutated and end.by_itself else ())
+    told = worth_telling(errors)
+    addresses = failed.summary.failed if failed is not None else ()
     return events.FailureInfo(
         class_=error.failure_class,
-        hint="\n".join(hints) or None,
-        diagnostics=tuple(_redacted(diagnostic_event(found, engine), redactor) for found in errors),
+        hint="\n".join(_ready(hints, facts, directory)) or None,
+        diagnostics=tuple(_redacted(diagnostic_event(each, engine, addresses), redactor) for each in told),
         stderr=failed.stderr if failed is not None else "",
         stdout=failed.stdout if failed is not None else "",
         state=outcome.state_info(error.failure_class, errors, end),
     )
+
+
+def _ready(hints: tuple[str, ...], facts: Facts, directory: RunDirectory) -> tuple[str, ...]:
+    from hereya_tf.failure.ready_hints import make_ready
+
+    run = directory.path.name if directory.usable else None
+    return make_ready(hints, run=run, reproduce=facts.reproduce, package=str(facts.package))
 
 
 def _redacted(event: events.DiagnosticEvent, redactor: Redactor) -> events.DiagnosticEvent:

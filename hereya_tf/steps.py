@@ -9,12 +9,12 @@ from hereya_tf import events
 from hereya_tf.engine import Binary
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import EngineUnavailable, FailureClass, ShellCommandError
-from hereya_tf.failure.diagnosis import Diagnosis, diagnose
+from hereya_tf.failure.diagnosis import Diagnosis, diagnose, worth_telling
 from hereya_tf.failure.remote_run import REMOTE_RUN_UNCOUNTED, diagnose_remote_run
 from hereya_tf.runs.directory import Capture, RunDirectory
 from hereya_tf.runs.journal import Journal
 from hereya_tf.runs.transcript import Transcript, read_text, render_messages
-from hereya_tf.stream.message_types import EmergencyState, render_diagnostic
+from hereya_tf.stream.message_types import Diagnostic, EmergencyState, render_diagnostic
 from hereya_tf.stream.messages import parse
 from hereya_tf.stream.summary import Summary, succeeded
 from hereya_tf.supervision.interrupt import Interrupt, Reason
@@ -254,16 +254,9 @@ def _explained(
         for error in outcome.summary.errors
     )
     stderr = redactor.text(read_text(capture.stderr))
-    rendered = "\n".join(render_diagnostic(error, marks=True) for error in outcome.summary.errors)
-    diagnosis = diagnose(
-        errors,
-        exit_code=outcome.exit.code,
-        signal=outcome.exit.signal,
-        stderr=stderr,
-        engine_name=context.binary.engine.executable,
-        out_of_memory=out_of_memory,
-        failed=outcome.summary.failed,
-    )
+    told = worth_telling(outcome.summary.errors)
+    rendered = "\n".join(render_diagnostic(error, marks=True) for error in told)
+    diagnosis = _diagnosis(context, outcome, errors, stderr, out_of_memory=out_of_memory)
     if not errors and capture.is_cut_off():
         diagnosis = diagnosis._replace(
             failure_class=FailureClass.DISK_FULL,
@@ -276,6 +269,35 @@ def _explained(
         stderr="\n".join(part for part in (redactor.text(rendered), stderr) if part),
         diagnosis=diagnosis,
     )
+
+
+def _diagnosis(
+    context: Context,
+    outcome: StepOutcome,
+    errors: tuple[Diagnostic, ...],
+    stderr: str,
+    *,
+    out_of_memory: bool,
+) -> Diagnosis:
+    def of(state: str | None) -> Diagnosis:
+        return diagnose(
+            errors,
+            exit_code=outcome.exit.code,
+            signal=outcome.exit.signal,
+            stderr=stderr,
+            engine_name=context.binary.engine.executable,
+            out_of_memory=out_of_memory,
+            failed=outcome.summary.failed,
+            private=str(context.directory.path),
+            state=state,
+        )
+
+    diagnosis = of(None)
+    if diagnosis.failure_class is not FailureClass.STATE_CORRUPT:
+        return diagnosis
+    from hereya_tf.failure.broken_state import find_broken_state
+
+    return of(find_broken_state(context.package, context.environment))
 
 
 def _agrees(

@@ -174,7 +174,7 @@ def _inputs(given: list[tuple[str, str]]) -> list[Given | VariableFile]:
         elif Path(text).is_file():
             inputs.append(VariableFile(Path(text).absolute()))
         else:
-            raise BadInput(f"`--var-file {text}` is not a file", "check the path")
+            raise BadInput(f"`--var-file {text}` is not a file", _looked_for(text))
     return inputs
 
 
@@ -196,8 +196,12 @@ def _backend_entry(entry: str) -> str:
         return entry
     path = Path(entry)
     if not path.is_file():
-        raise BadInput(f"`--backend-config {entry}` is neither NAME=VALUE nor a file", "check the path")
+        raise BadInput(f"`--backend-config {entry}` is neither NAME=VALUE nor a file", _looked_for(entry))
     return str(path.absolute())
+
+
+def _looked_for(path: str) -> str:
+    return f"it was looked for as `{Path(path).absolute()}`"
 
 
 def _private_log(path: str | None) -> Path | None:

@@ -5,7 +5,13 @@ from typing import NamedTuple
 from hereya_tf.errors import FailureClass as Class
 from hereya_tf.failure.hints import COMPARE, HINTS
 from hereya_tf.failure.rule import holds_one_of
-from hereya_tf.failure.vocabulary import GIT_REFUSALS, NOT_WRITABLE, THROTTLING
+from hereya_tf.failure.vocabulary import (
+    GIT_REFUSALS,
+    GIT_UNREACHABLE,
+    NETWORK,
+    NOT_WRITABLE,
+    THROTTLING,
+)
 
 _STATE_LEFT_BEHIND = (
     "`terraform.tfstate` in the package's directory holds a state, and the engine would copy it to the new place",
@@ -18,6 +24,8 @@ _FETCHABLE = (
 )
 _FEWER = "it was too much at once: run it again, with `--parallelism 2`"
 _AGAIN = "it looks like the network: run it again before anything else"
+_IN_REACH = "check that this machine reaches `HOST`, and the proxy (`HTTPS_PROXY`), then run it again"
+_OWN_DATA = "what Terraform before 1.15 prints under `Lock Info` here is its own data, not the holder's"
 _ROOM = "make room first, or it cannot be stored: `df -h .`"
 _KILLED = (
     "who ended it is not known; when nobody did, the system had no memory left: see `dmesg`, give the run more"
@@ -30,7 +38,9 @@ _FLAGS_SHOWN = 5
 class Circumstances(NamedTuple):
     """What is known beside the class: `text` is what the error says, in lower case.
 
-    `out_of_memory` and `disk_full` say what happened beside it; `targets` are ready for a shell.
+    `out_of_memory` and `disk_full` say what happened beside it; `targets` are ready for a shell. `of_a_module`:
+    the value of the variable is the package's own. `host` is where a module could not be fetched from.
+    `shows_own_lock`: the engine has shown its own data in the place of the lock's holder's.
     """
 
     text: str = ""
@@ -38,6 +48,9 @@ class Circumstances(NamedTuple):
     out_of_memory: bool = False
     disk_full: bool = False
     lock_id: str | None = None
+    shows_own_lock: bool = False
+    of_a_module: bool = False
+    host: str | None = None
     variables: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     transient: bool = False
@@ -47,8 +60,12 @@ def advise(failure_class: Class, own: tuple[str, ...], at: Circumstances) -> tup
     """The hints for one failure: `own` are those of the rule that told its class, if it has any."""
     if own:
         targets = " ".join(f"--target {target}" for target in at.targets)
-        return tuple(hint.replace("TARGETS", f"`{targets}`" if targets else "see the error") for hint in own)
-    hints = HINTS.get(failure_class, ())
+        own = tuple(hint.replace("TARGETS", f"`{targets}`" if targets else "see the error") for hint in own)
+    hints = own or HINTS.get(failure_class, ())
+    if failure_class in (Class.MISSING_VARIABLE, Class.INVALID_VARIABLE):
+        return HINTS[Class.INVALID_CONFIGURATION] if at.of_a_module else _with_names(hints, at.variables)
+    if own:
+        return own
     match failure_class:
         case Class.ENGINE_ERROR if holds_one_of(at.text, NOT_WRITABLE):
             return (_WRITABLE, *hints)
@@ -64,16 +81,14 @@ def advise(failure_class: Class, own: tuple[str, ...], at: Circumstances) -> tup
             return _STATE_LEFT_BEHIND
         case Class.MODULE_UNAVAILABLE if holds_one_of(at.text, GIT_REFUSALS):
             return (_FETCHABLE, *hints)
-        case Class.MISSING_VARIABLE if at.variables:
-            flags = " ".join(f"-p {name}=VALUE" for name in at.variables[:_FLAGS_SHOWN])
-            return tuple(
-                hint.replace("-p NAME=VALUE", flags).replace("NAME", at.variables[0]) for hint in hints
-            )
+        case Class.MODULE_UNAVAILABLE if at.host and holds_one_of(at.text, (*NETWORK, *GIT_UNREACHABLE)):
+            return (_IN_REACH.replace("HOST", at.host), *hints)
         case Class.STATE_LOCKED if "resource temporarily unavailable" in at.text:
             # The lock of a local state is its holder's open file: nobody can release it from outside.
             return hints[:1]
         case Class.STATE_LOCKED if at.lock_id is not None:
-            return tuple(hint.replace("ID", at.lock_id) for hint in hints)
+            told = tuple(hint.replace("ID", at.lock_id) for hint in hints)
+            return (*told, _OWN_DATA) if at.shows_own_lock else told
         case Class.ENGINE_CRASHED if at.was_killed:
             return (_KILLED, COMPARE)
         case Class.PROVISIONER_FAILED if at.out_of_memory:
@@ -82,3 +97,12 @@ def advise(failure_class: Class, own: tuple[str, ...], at: Circumstances) -> tup
             return (_FEWER, *hints)
         case _:
             return (_AGAIN, *hints) if at.transient else hints
+
+
+def _with_names(hints: tuple[str, ...], variables: tuple[str, ...]) -> tuple[str, ...]:
+    if not variables:
+        return hints
+    flags = " ".join(f"-p {name}=VALUE" for name in variables[:_FLAGS_SHOWN])
+    return tuple(
+        hint.replace("-p NAME=VALUE", flags).replace("-p NAME:", f"-p {variables[0]}:") for hint in hints
+    )

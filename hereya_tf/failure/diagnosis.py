@@ -29,19 +29,29 @@ def diagnose(
     engine_name: str = "terraform",
     out_of_memory: bool = False,
     failed: Collection[str] = (),
+    private: str = "",
+    state: str | None = None,
 ) -> Diagnosis:
     """The diagnosis of a failed step.
 
     `errors` are the stream's. `signal` is the number of the signal that ended the engine, `out_of_memory`
     says that the system has ended a process here for its memory meanwhile, `failed` are the addresses whose
-    operation failed (the error of a failed destroy has no address of its own).
+    operation failed (the error of a failed destroy has no address of its own). No place in the directory
+    `private` is told, and `state` is where a broken state lies, when that is known.
     """
     # The tables are for failures: a run that has none does not wait for them.
     from hereya_tf.failure.explanation import explain
     from hereya_tf.failure.process_end import ProcessEnd
 
     end = ProcessEnd(exit_code, signal, stderr, out_of_memory)
-    return Diagnosis(*explain(errors, end, engine_name, failed))
+    return Diagnosis(*explain(errors, end, engine_name, failed, private, state))
+
+
+def worth_telling(errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The errors, but for the one that `init` puts over or under the cause, unless it is all there is."""
+    from hereya_tf.failure.explanation import without_umbrella
+
+    return tuple(without_umbrella(errors) if len(errors) > 1 else errors)
 
 
 def lock_holder(errors: Sequence[Diagnostic]) -> Mapping[str, str]:

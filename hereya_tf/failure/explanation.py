@@ -11,13 +11,15 @@ from hereya_tf.errors import FailureClass
 from hereya_tf.failure import rules, vocabulary
 from hereya_tf.failure.advice import Circumstances, advise
 from hereya_tf.failure.human_errors import read_human_errors
-from hereya_tf.failure.lock_info import INFO, lock_sentence, read_lock
+from hereya_tf.failure.lock_info import INFO, lock_sentence, read_lock, shows_own_lock
 from hereya_tf.failure.process_end import ProcessEnd, causes_of
-from hereya_tf.failure.rule import ANY, Rule, holds_one_of
-from hereya_tf.failure.sentence import clipped, sentence_of
+from hereya_tf.failure.rule import ANY, Rule, Scene, holds_one_of
+from hereya_tf.failure.sentence import clipped, placed, sentence_of
 from hereya_tf.failure.state_rules import LOCK_SUMMARIES, LOSS_RULES
+from hereya_tf.failure.telling import git_words, host_of, is_of_a_module, tell_state, variable_name
 from hereya_tf.stream.message_types import Diagnostic
 
+_NOWHERE = Scene()
 _ENGINE_NAMES = {"terraform": "Terraform", "tofu": "OpenTofu"}
 # Worth another try when the network, or a limit of requests, was at fault.
 _TRANSIENT = frozenset(
@@ -27,6 +29,13 @@ _TRANSIENT = frozenset(
         FailureClass.BACKEND_UNREACHABLE,
         FailureClass.PROVIDER_ERROR,
     )
+)
+# What fails so fails at a resource, and an engine does not always say at which.
+_OF_A_RESOURCE = (
+    FailureClass.PROVIDER_ERROR,
+    FailureClass.PROVIDER_CRASHED,
+    FailureClass.DISK_FULL,
+    FailureClass.OUT_OF_MEMORY,
 )
 
 
@@ -39,24 +48,32 @@ class _Finding(NamedTuple):
 
 
 def explain(
-    errors: Sequence[Diagnostic], end: ProcessEnd, engine_name: str, failed: Collection[str]
+    errors: Sequence[Diagnostic],
+    end: ProcessEnd,
+    engine_name: str,
+    failed: Collection[str],
+    private: str,
+    state: str | None,
 ) -> tuple[FailureClass, str, tuple[str, ...], bool, bool]:
     """The fields of a diagnosis."""
     engine = _ENGINE_NAMES.get(engine_name, engine_name)
-    causes = _causes(errors, end.stderr)
+    said = _said(errors, end.stderr)
+    causes = _causes(said)
+    scene = Scene(engine, private, state, said)
     # The process first: of two findings of one class, a stack trace says more than `Plugin did not respond`.
     findings = [_Finding(*cause) for cause in causes_of(end, engine)]
-    findings += [_of_memory(_judge(cause, bool(failed)), end.out_of_memory) for cause in causes]
+    findings += [_of_memory(_judge(cause, bool(failed), scene), end.out_of_memory) for cause in causes]
     if not findings:
         findings = [_silence(end.exit_code, engine)]
     chosen = min(findings, key=lambda finding: rules.PRIORITY.index(finding.failure_class))
+    sentence = placed(chosen.sentence, _culprit(chosen, causes, failed))
     others = len(causes) - 1
     more = f" (and {others} more)" if others > 0 and chosen.diagnostic is not None else ""
     text = "" if chosen.diagnostic is None else _text(chosen.diagnostic).lower()
     told = advise(chosen.failure_class, chosen.hints, _circumstances(chosen, end, causes, text))
     return (
         chosen.failure_class,
-        chosen.sentence + more,
+        sentence + more,
         tuple(hint.replace("ENGINE", engine_name) for hint in told),
         any(finding.needs_init for finding in findings),
         _is_transient(chosen.failure_class, text),
@@ -71,14 +88,38 @@ def find_holder(errors: Sequence[Diagnostic]) -> dict[str, str]:
     return {}
 
 
-def _causes(errors: Sequence[Diagnostic], stderr: str) -> Sequence[Diagnostic]:
-    """The errors that say something, each once: init's umbrella and echoes only when there is nothing else."""
+def without_umbrella(errors: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+    """The errors without the one that only says that init has met others, unless it is alone."""
+    causes = [error for error in errors if not _words(error.summary).startswith(rules.UMBRELLA)]
+    return causes or errors
+
+
+def _said(errors: Sequence[Diagnostic], stderr: str) -> Sequence[Diagnostic]:
+    """The errors that say something, each once: of the stream, else in human form."""
     for candidates in (errors, read_human_errors(clipped(stderr))):
         said = list(_once(map(_clipped, candidates)))
-        causes = [error for error in said if not _words(error.summary).startswith(rules.UMBRELLA)]
-        if causes:
-            return [error for error in causes if not _is_echo(error)] or causes
+        if any(not _words(error.summary).startswith(rules.UMBRELLA) for error in said):
+            return said
     return list(map(_clipped, errors))
+
+
+def _causes(said: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+    """The errors without init's umbrella and echoes, unless there is nothing else."""
+    causes = without_umbrella(said)
+    return [error for error in causes if not _is_echo(error)] or causes
+
+
+def _culprit(chosen: _Finding, causes: Sequence[Diagnostic], failed: Collection[str]) -> str:
+    """The address of what failed, where only one thing did and the error names none; else empty."""
+    found, addresses = chosen.diagnostic, set(failed)
+    if chosen.failure_class not in _OF_A_RESOURCE or len(addresses) != 1:
+        return ""
+    if found is None and chosen.failure_class is not FailureClass.PROVIDER_CRASHED:
+        return ""
+    if found is not None and (found.address is not None or found.range is not None):
+        return ""
+    (address,) = addresses
+    return "" if any(cause.address == address for cause in causes) else address
 
 
 def _clipped(diagnostic: Diagnostic) -> Diagnostic:
@@ -116,24 +157,41 @@ def _spoken(text: str) -> str:
     return " ".join(word for word in text.lower().split(" ") if "://" not in word)
 
 
-def _judge(diagnostic: Diagnostic, failed: bool) -> _Finding:
+def _judge(diagnostic: Diagnostic, failed: bool, scene: Scene = _NOWHERE) -> _Finding:
     summary, text = _words(diagnostic.summary), _text(diagnostic)
+    shown = _public(diagnostic, scene)
     for table in (rules.QUOTING_RULES, LOSS_RULES):
         if rule := _match(table, summary, text):
-            return _Finding(rule.failure_class, sentence_of(diagnostic), diagnostic, hints=rule.hints)
+            sentence = _told(rule, shown, scene) or sentence_of(shown)
+            return _Finding(rule.failure_class, sentence, diagnostic, hints=rule.hints)
     if summary.startswith(LOCK_SUMMARIES):
-        return _Finding(_lock_class(diagnostic), lock_sentence(diagnostic), diagnostic)
+        failure_class = _lock_class(diagnostic)
+        broken = tell_state(shown, scene) if failure_class is FailureClass.STATE_CORRUPT else None
+        return _Finding(failure_class, broken or lock_sentence(diagnostic), diagnostic)
     if holds_one_of(text.lower(), vocabulary.NO_SPACE):
-        return _Finding(FailureClass.DISK_FULL, sentence_of(diagnostic), diagnostic)
+        return _Finding(FailureClass.DISK_FULL, sentence_of(shown), diagnostic)
     # Beside an address or a place stand names and texts that the engine has not chosen.
     open_text = text if diagnostic.address is None and diagnostic.range is None else summary
     if rule := _match(rules.RULES, summary, text, open_text):
         # The engine's own words: their first sentence says it, the rest is advice.
-        sentence = sentence_of(diagnostic, whole=False)
+        sentence = _told(rule, shown, scene) or sentence_of(shown, whole=False)
         return _Finding(rule.failure_class, sentence, diagnostic, rule.needs_init, rule.hints)
     failure_class = _unknown_class(diagnostic, summary, text, failed)
     whole = failure_class is not FailureClass.INVALID_CONFIGURATION
-    return _Finding(failure_class, sentence_of(diagnostic, whole=whole), diagnostic)
+    return _Finding(failure_class, sentence_of(shown, whole=whole), diagnostic)
+
+
+def _public(diagnostic: Diagnostic, scene: Scene) -> Diagnostic:
+    """Without a place in a file that nobody but us knows of."""
+    place = diagnostic.range
+    is_private = place is not None and scene.private and place.filename.startswith(scene.private)
+    return diagnostic._replace(range=None) if is_private else diagnostic
+
+
+def _told(rule: Rule, diagnostic: Diagnostic, scene: Scene) -> str | None:
+    """The rule's own words, on one line."""
+    told = rule.tell(diagnostic, scene) if rule.tell is not None else None
+    return " ".join(told.split()) if told else None
 
 
 def _match(table: tuple[Rule, ...], summary: str, text: str, open_text: str = "") -> Rule | None:
@@ -211,17 +269,30 @@ def _circumstances(
 ) -> Circumstances:
     """What makes a hint ready to be used."""
     is_locked = chosen.failure_class is FailureClass.STATE_LOCKED
-    lacks_values = chosen.failure_class is FailureClass.MISSING_VARIABLE
+    found = chosen.diagnostic
     return Circumstances(
         text=text,
         was_killed=end.was_killed,
         out_of_memory=end.out_of_memory,
         disk_full=any(holds_one_of(_text(cause).lower(), vocabulary.NO_SPACE) for cause in causes),
         lock_id=find_holder(causes).get("ID") if is_locked else None,
-        variables=tuple(_missing_variables(causes)) if lacks_values else (),
-        targets=tuple(_targets(chosen.diagnostic)),
+        shows_own_lock=is_locked and any(shows_own_lock(cause.detail) for cause in causes),
+        of_a_module=found is not None and is_of_a_module(found),
+        host=host_of(git_words(found.detail) or "") if found is not None else None,
+        variables=tuple(_variables(chosen, causes)),
+        targets=tuple(_targets(found)),
         transient=_is_transient(chosen.failure_class, text),
     )
+
+
+def _variables(chosen: _Finding, causes: Sequence[Diagnostic]) -> Iterator[str]:
+    """The names of the variables that want a value."""
+    if chosen.failure_class is FailureClass.MISSING_VARIABLE:
+        # An engine says them in any order.
+        yield from sorted(_missing_variables(causes))
+    elif chosen.failure_class is FailureClass.INVALID_VARIABLE and chosen.diagnostic is not None:
+        name = variable_name(chosen.diagnostic)
+        yield from (name,) if name is not None else ()
 
 
 def _missing_variables(causes: Sequence[Diagnostic]) -> Iterator[str]:

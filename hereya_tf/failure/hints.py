@@ -36,7 +36,7 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
         "correct the package where the error points; `hereya-tf validate` checks it without its state",
     ),
     Class.UNSUPPORTED_VERSION: (
-        "run it with an engine of a version that fits: `--engine PATH`",
+        "run it with an engine of a version that fits: `--engine PATH`, absolute or from the working directory",
         "or change `required_version` where the error points",
     ),
     Class.PROVIDER_UNAVAILABLE: (
@@ -83,6 +83,7 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
     Class.PROVISIONER_FAILED: (
         "see what the command said: `hereya-tf runs log last`",
         "the resource is tainted, and the next apply replaces it",
+        "a command that asks a question gets no answer: its stdin is empty",
     ),
     Class.PROVIDER_ERROR: (
         "put right what the provider complains of and run it again; what was done is in the state",

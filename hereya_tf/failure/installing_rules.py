@@ -5,6 +5,7 @@ The first rule that fits decides.
 
 from hereya_tf.errors import FailureClass as Class
 from hereya_tf.failure.rule import ANY, Rule
+from hereya_tf.failure.telling import tell_fetched_module, tell_local_module, tell_version
 
 # With what stands around them: a provider of such a name stands beside a `/`.
 _CHECKSUMS = (" checksum ", " checksum:", " checksums ", " signature ", " signature:", "is not signed")
@@ -14,7 +15,14 @@ _FETCH_ANEW = (
 )
 _MORE_FILES = ("allow more open files, `ulimit -n 4096`, or fewer things at once, `--parallelism 2`",)
 
-_VERSION_RULES = (Rule(Class.UNSUPPORTED_VERSION, ("Unsupported Terraform Core version",)),)
+_LOCAL_SOURCE = (
+    "correct the module's `source`: a path is relative to the directory of the module that calls it;"
+    " `hereya-tf init` tries it alone",
+)
+
+_VERSION_RULES = (
+    Rule(Class.UNSUPPORTED_VERSION, ("Unsupported Terraform Core version",), tell=tell_version),
+)
 
 _PROVIDER_RULES = (
     Rule(
@@ -115,10 +123,17 @@ _MODULE_RULES = (
     ),
     Rule(
         Class.MODULE_UNAVAILABLE,
+        ("Unreadable module directory",),
+        ("no such file or directory",),
+        hints=_LOCAL_SOURCE,
+        tell=tell_local_module,
+    ),
+    Rule(Class.MODULE_UNAVAILABLE, ("Unreadable module directory",), tell=tell_local_module),
+    Rule(Class.MODULE_UNAVAILABLE, ("Failed to download module",), tell=tell_fetched_module),
+    Rule(
+        Class.MODULE_UNAVAILABLE,
         (
-            "Unreadable module directory",
             "Error accessing remote module registry",
-            "Failed to download module",
             "Module not found",
             "Unresolvable module version",
             "Invalid registry module source",

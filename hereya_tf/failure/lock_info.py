@@ -38,6 +38,12 @@ def read_lock(detail: str) -> dict[str, str]:
     return holder
 
 
+def shows_own_lock(detail: str) -> bool:
+    """Whether the data under the error message are not those of the lock's holder."""
+    _, held, block = detail.partition(INFO)
+    return bool(held) and read_lock(detail).get("ID") != dict(_fields(block)).get("ID")
+
+
 def age_of(created: str, now: float) -> float | None:
     """Seconds between a lock's `Created` and `now` (seconds since 1970); None for what is no time.
 

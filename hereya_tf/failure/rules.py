@@ -9,6 +9,7 @@ from hereya_tf.failure.installing_rules import INSTALLING_RULES
 from hereya_tf.failure.remote_rules import REMOTE_RULES
 from hereya_tf.failure.rule import ANY, Rule
 from hereya_tf.failure.state_rules import STATE_RULES
+from hereya_tf.failure.telling import tell_condition, tell_variable
 
 UMBRELLA = "Terraform encountered problems during initiali"
 """How the error begins that `init` adds to the cause, before or behind it."""
@@ -24,12 +25,22 @@ ECHOES = (
 QUOTING_RULES = (
     Rule(
         Class.PRECONDITION_FAILED,
+        ("Resource postcondition failed",),
+        hints=(
+            "put right what the message says of the resource, or the condition where the error points, and run it"
+            " again",
+            "when the resource is listed as done, it exists and is in the state as it is: `hereya-tf plan`",
+        ),
+        tell=tell_condition,
+    ),
+    Rule(
+        Class.PRECONDITION_FAILED,
         (
             "Resource precondition failed",
-            "Resource postcondition failed",
             "Module output value precondition failed",
             "Check block assertion failed",
         ),
+        tell=tell_condition,
     ),
     Rule(
         Class.PROVISIONER_FAILED,
@@ -39,6 +50,7 @@ QUOTING_RULES = (
         Class.INVALID_VARIABLE,
         ("Invalid value for variable",),
         hints=("give it a value that the package accepts: `-p NAME=VALUE`",),
+        tell=tell_variable,
     ),
 )
 
@@ -54,7 +66,7 @@ _VARIABLE_RULES = (
         ("Failed to read variables file", "Variable declaration in .tfvars file"),
         hints=("check path and contents of `--var-file FILE`: HCL, or JSON when it is named `.json`",),
     ),
-    Rule(Class.INVALID_VARIABLE, ("Invalid value for input variable",)),
+    Rule(Class.INVALID_VARIABLE, ("Invalid value for input variable",), tell=tell_variable),
 )
 
 _PLAN_RULES = (

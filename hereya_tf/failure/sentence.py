@@ -11,10 +11,19 @@ def sentence_of(diagnostic: Diagnostic, *, whole: bool = True) -> str:
     summary = beginning(diagnostic.summary) or "Error without words"
     detail = beginning(diagnostic.detail)
     if not whole:
-        detail = _first_sentence(detail)
+        detail = first_sentence(detail)
+    return placed(summary + (f": {detail}" if detail else ""), where_of(diagnostic))
+
+
+def where_of(diagnostic: Diagnostic) -> str:
+    """The address of a diagnostic, else file and line; empty when it has neither."""
     place = diagnostic.range
-    where = diagnostic.address or (f"{place.filename}:{place.start_line}" if place is not None else "")
-    return summary + (f": {detail}" if detail else "") + (f" (`{' '.join(where.split())}`)" if where else "")
+    return diagnostic.address or (f"{place.filename}:{place.start_line}" if place is not None else "")
+
+
+def placed(sentence: str, where: str) -> str:
+    """The sentence, and where that is, if that is known."""
+    return f"{sentence} (`{' '.join(where.split())}`)" if where else sentence
 
 
 def beginning(text: str) -> str:
@@ -32,7 +41,8 @@ def shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART].rpartition(' ')[0]} …".lstrip()
 
 
-def _first_sentence(text: str) -> str:
+def first_sentence(text: str) -> str:
+    """Up to the first full stop that a capital follows."""
     end = text.find(". ")
     while end >= 0 and not text[end + 2 : end + 3].isupper():
         end = text.find(". ", end + 1)

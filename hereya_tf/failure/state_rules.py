@@ -5,6 +5,7 @@ The first rule that fits decides.
 
 from hereya_tf.errors import FailureClass as Class
 from hereya_tf.failure.rule import ANY, Rule
+from hereya_tf.failure.telling import tell_migration, tell_state
 
 LOCK_SUMMARIES = ("Error acquiring the state lock", "Error locking state")
 
@@ -81,9 +82,9 @@ _BACKEND_RULES = (
         (
             "Backend configuration changed",
             "State store configuration changed",
-            "Can't ask approval for state migration",
         ),
     ),
+    Rule(Class.BACKEND_CHANGED, ("Can't ask approval for state migration",), tell=tell_migration),
     # The state of a package is never told of in these words; an init meets the same file, and fails as well.
     Rule(
         Class.BACKEND_NOT_INITIALISED,
@@ -114,7 +115,12 @@ _CONTENT_RULES = (
         ("uses format version", "which is newer than current"),
         hints=_NEWER_STATE,
     ),
-    Rule(Class.STATE_CORRUPT, ANY, ("Unsupported state file format", "state file could not be parsed")),
+    Rule(
+        Class.STATE_CORRUPT,
+        ANY,
+        ("Unsupported state file format", "state file could not be parsed"),
+        tell=tell_state,
+    ),
 )
 
 _WORKSPACE_RULES = (

@@ -107,3 +107,5 @@ GIT_REFUSALS = (
     "permission denied",
     "authentication failed",
 )
+# How git says that it comes to nobody; those of NETWORK decide on classes, and these do not.
+GIT_UNREACHABLE = ("failed to connect to", "couldn't connect to server")

@@ -17,7 +17,7 @@ from hereya_tf import events
 from hereya_tf.engine import EngineName
 from hereya_tf.engine.commands import DOCUMENT_STEPS, Step
 from hereya_tf.errors import FailureClass
-from hereya_tf.failure.diagnosis import diagnose
+from hereya_tf.failure.diagnosis import diagnose, worth_telling
 from hereya_tf.failure.hints import hints_of
 from hereya_tf.locks import tickets
 from hereya_tf.private import write_private
@@ -117,6 +117,7 @@ def _complete(directory: Path, record: history.RunRecord) -> str:
             status=result.status,
             exit_code=result.exit_code,
             reason=journal.redactor.text(story),
+            failure=result.failure and result.failure.class_,
             engine_process=None,
         ),
     )
@@ -150,7 +151,8 @@ def _replay(
     stderr = _take_in(directory / f"{name}.stderr", transcript.stderr)
     transcript.finish()
     summary = transcript.summary
-    rendered = "\n".join(render_diagnostic(error, marks=True) for error in summary.errors)
+    told = worth_telling(summary.errors)
+    rendered = "\n".join(render_diagnostic(error, marks=True) for error in told)
     assert result.failure is not None
     state = _state(directory, Path(record.package), summary, engine)
     return result._replace(
@@ -160,7 +162,7 @@ def _replay(
             hint="\n".join(hints_of(FailureClass.STATE_NOT_SAVED, engine))
             if state.saved is False
             else result.failure.hint,
-            diagnostics=tuple(diagnostic_event(error, engine) for error in summary.errors),
+            diagnostics=tuple(diagnostic_event(error, engine, summary.failed) for error in told),
             stderr="\n".join(part for part in (rendered, stderr) if part),
             state=state,
         ),

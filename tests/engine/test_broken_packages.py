@@ -34,6 +34,7 @@ HOLDER = {
     "Path": "terraform.tfstate",
 }
 
+NEVER_SAID = ("encountered problems during initiali", "runs log last")
 FATES = ("done", "failed", "unfinished", "not_started")
 
 Environment = Mapping[str, str]
@@ -170,6 +171,9 @@ def test_a_broken_package_fails_with_the_words_that_its_user_needs(
     written = report.read_text(encoding="utf-8")
     assert [word for word in expected.words if word not in said] == [], said
     assert expected.hint in failure["hint"]
+    # What tells of nothing that its reader could look at, or of another run.
+    assert [word for word in NEVER_SAID if word in said] == [], said
+    assert f"/{result['run']}/" not in result["reason"]
     assert [word for word in (*expected.words, expected.hint) if word not in written] == [], written
     assert {fate: addresses(written, fate) for fate in FATES} == expected.fates, written
 

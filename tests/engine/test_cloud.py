@@ -111,7 +111,7 @@ def test_a_remote_run_that_failed_has_failed(
         "engine-error",
         "the run in the remote workspace did not come to a good end",
     )
-    assert "hereya-tf runs log last" in hints(result)[0]
+    assert f"`hereya-tf runs log {result.result['run']}`" in hints(result)[0]
     # It names the address of the run.
     assert "https://app.terraform.io/app/acme/w/runs/run" in told(result)
 
@@ -166,7 +166,7 @@ def test_a_plan_that_cannot_be_read_is_refused(
         found = refused(result, "bad-input", "Saving a generated plan is currently not supported")
         assert "POST /api/v2/runs" not in service.requests
     assert "--yes" in found[0]
-    assert "`hereya-tf tf -- plan`" in found[1]
+    assert f"`hereya-tf tf {package} -- plan`" in found[1]
 
 
 @pytest.mark.parametrize(

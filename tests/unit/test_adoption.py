@@ -162,7 +162,7 @@ def test_an_engine_that_went_on_to_its_end(killed: Killed) -> None:
     record = read_record(killed.directory)
     assert record is not None
     assert record._replace(ended=None) == killed.record._replace(
-        status="failed", exit_code=70, reason=story, engine_process=None
+        status="failed", exit_code=70, reason=story, failure="internal", engine_process=None
     )
     assert record.ended is not None
     assert killed.files == ["events.ndjson", "run.json"]
@@ -216,6 +216,14 @@ def test_an_engine_that_failed(killed: Killed) -> None:
     assert failure["stderr"].endswith("\nwords\n")
     assert diagnostic["summary"] in failure["stderr"]
     assert killed.result["changes"]["add"] == 1
+
+
+def test_the_error_of_a_failed_delete_has_the_class_that_it_had_live(killed: Killed) -> None:
+    killed.tells(begins("destroy")).says("destroy", stream("lab-delete-failed")).adopted()
+
+    (told,) = killed.result["failure"]["diagnostics"]
+    (event,) = (event for event in killed.log if event["type"] == "diagnostic")
+    assert (told["class"], event["class"]) == ("provider-error", "provider-error")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,11 @@ DEFAULTS = {
     "grace": 60.0,
     "refresh": True,
     "color": "auto",
+    "ci": "auto",
     "parallelism": None,
+    "history_age": 7_776_000.0,
+    "history_count": 1000,
+    "history_bytes": 1_000_000_000,
 }
 
 
@@ -57,7 +61,7 @@ def refused(*arguments: str) -> tuple[str, tuple[str, ...]]:
 @pytest.mark.parametrize("name", HONOURED)
 def test_a_flag_wins_over_the_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given, key, value, _ = SAMPLES[name]
-    other = {"color": "always", "parallelism": "9"}.get(name, "7")
+    other = {"color": "always", "ci": "none", "parallelism": "9"}.get(name, "7")
     monkeypatch.setenv(variable_of(name), other if given else "0")
     arguments = [argument for text in given for argument in (f"--{name}", text)] or [f"--{name}"]
 
@@ -253,12 +257,12 @@ def test_the_id_of_a_request_alone_is_only_a_name(tmp_path: Path) -> None:
     [
         pytest.param(
             ("--var-file", "/nowhere.tfvars"),
-            ("`--var-file /nowhere.tfvars` is not a file", ("check the path",)),
+            ("`--var-file /nowhere.tfvars` is not a file", ("it was looked for as `/nowhere.tfvars`",)),
             id="variable file",
         ),
         pytest.param(
             ("--backend-config", "/nowhere.tfbackend"),
-            ("`--backend-config /nowhere.tfbackend` is neither NAME=VALUE nor a file", ("check the path",)),
+            ("`--backend-config /nowhere.tfbackend` is neither NAME=VALUE nor a file", ("it was looked for as `/nowhere.tfbackend`",)),
             id="backend file",
         ),
         pytest.param(

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from hereya_tf import __version__
+from hereya_tf.errors import FailureClass
+from hereya_tf.failure.hints import hints_of
 from tests.command_line import CommandLine, Result, Running
 from tests.conftest import MakePackage
 from tests.fake_engine import FakeEngine
@@ -32,6 +34,9 @@ DELETED = {
         "hook": {"resource": RESOURCE, "action": "delete", "id_key": "id", "id_value": "i-1"},
     }
 }
+HINTS = "".join(f"hint: {hint}\n" for hint in hints_of(FailureClass.PROVIDER_ERROR, "terraform")).replace(
+    "runs log last", "runs log RUN"
+)
 OUTPUTS = {
     "name": {"sensitive": False, "type": "string", "value": "it's a db"},
     "zones": {"sensitive": False, "type": ["list", "string"], "value": ["a", "b"]},
@@ -277,9 +282,6 @@ def test_failure(console: Console) -> None:
         "   0.0s  apply    odd\\x1b[2J\n"
         "   0.0s  apply    failed after 0.0s (exit code 1)\n"
         "   0.0s  end      failed after 0.0s: 1 added, 0 changed, 0 destroyed\n"
-        "error: no quota: ask for more (`a.b`)\n"
-        "class: provider-error (exit code 1)\n"
-        "hint: put right what the provider complains of and run again\n"
         "\n"
         "--- stderr ---\n"
         "Error: no quota\n"
@@ -291,6 +293,12 @@ def test_failure(console: Console) -> None:
         "\n"
         "odd\\x1b[2J\n"
         "\n"
+        "error: no quota: ask for more (`a.b`)\n"
+        "class: provider-error (exit code 1)\n"
+        "done: 1 resource: a.b\n"
+        "state: saved, with everything that was done\n"
+        + HINTS
+        + "reproduce: cd DIRECTORY/caller && hereya-tf provision PACKAGE --engine ENGINE\n"
         "report: STATE/runs/RUN/report.txt\n",
     )
 
@@ -303,7 +311,10 @@ def test_refusal(console: Console) -> None:
         "   0.0s  end      refused after 0.0s\n"
         "error: the package declares no variable `a` (-p)\n"
         "class: bad-input (exit code 3)\n"
+        "state: as it was before: no resource was touched\n"
         "hint: it declares no variable at all\n"
+        # Of a request that is refused nothing is known, so that no value of it is shown.
+        "reproduce: cd DIRECTORY/caller && hereya-tf provision PACKAGE --engine ENGINE --param a=…\n"
         "report: STATE/runs/RUN/report.txt\n",
     )
 
@@ -416,7 +427,7 @@ def test_a_lock_is_released_by_force(console: Console, live: Running) -> None:
 
 
 def test_runs_of_which_there_are_none(console: Console) -> None:
-    assert console("runs", "list") == Result(0, "RUN  OPERATION  STATE  TOOK  WORKSPACE  PACKAGE\n", "")
+    assert console("runs", "list") == Result(0, "RUN  OPERATION  STATE  TOOK  PACKAGE\n", "")
     assert console("runs", "list", "--json") == Result(0, '{"runs":[]}\n', "")
     for command in ("show", "log", "cancel"):
         assert console("runs", command, "last") == Result(
@@ -434,11 +445,11 @@ def test_runs_that_have_ended(console: Console) -> None:
     listed = console("runs", "list")
     assert (listed.exit_code, listed.stderr) == (0, "")
     assert columns(listed.stdout)[1:] == [
-        ["RUN", "provision", "succeeded", "0.0s", "default", "PACKAGE"],
-        ["RUN", "destroy", "failed", "0.0s", "default", "PACKAGE"],
+        ["RUN", "provision", "succeeded", "0.0s", "PACKAGE"],
+        ["RUN", "destroy", "engine-error", "0.0s", "PACKAGE"],
     ]
     assert columns(console("runs", "list", "-n", "1").stdout)[1:] == [
-        ["RUN", "destroy", "failed", "0.0s", "default", "PACKAGE"]
+        ["RUN", "destroy", "engine-error", "0.0s", "PACKAGE"]
     ]
     document = json.loads(console("runs", "list", "--json").stdout)
     assert [(run["operation"], run["exit_code"]) for run in document["runs"]] == [
@@ -482,7 +493,9 @@ def test_one_run_that_has_failed(console: Console) -> None:
     assert ran.stdout.endswith(
         "error: no \\x1b[31mquota: ask (`a.b`)\n"
         "class: provider-error (exit code 1)\n"
-        "hint: put right what the provider complains of and run again\n"
+        "state: as it was before: no resource was touched\n"
+        + HINTS
+        + "reproduce: cd DIRECTORY/caller && hereya-tf provision PACKAGE --engine ENGINE\n"
     )
     document = json.loads(console.cli("runs", "show", "last", "--json").stdout)
     assert document["result"] == failed.result
@@ -499,6 +512,19 @@ def test_the_log_of_a_run(console: Console) -> None:
     ran = console.cli("provision", console.package, "--yes", "--json", "--engine", console.fake_engine.path)
     assert console.cli("runs", "log", "last", "--json") == Result(0, ran.stdout, "")
     assert " started: ENGINE apply -json" in console("runs", "log", "last", "-v").stdout
+
+
+def test_the_timeline_of_a_run(console: Console) -> None:
+    console("provision", console.package, "--yes")
+
+    ran = console("runs", "timeline", "last")
+
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert "/package1, workspace default: succeeded\nin all 0.0s, " in ran.stdout
+    rows = [
+        line.replace("→", " ").split()[0] for line in ran.stdout.splitlines() if "━" in line or "─" in line
+    ]
+    assert rows[-4:] == ["init", "apply", "a.b", "output"], "the engine's is there when it took its time"
 
 
 @pytest.mark.parametrize(
@@ -542,7 +568,12 @@ def test_a_run_is_cancelled_by_a_program(console: Console, live: Running) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "title"), [("events", "An event of hereya-tf"), ("result", "A result of hereya-tf")]
+    ("name", "title"),
+    [
+        ("events", "An event of hereya-tf"),
+        ("result", "A result of hereya-tf"),
+        ("report", "A report of hereya-tf"),
+    ],
 )
 def test_schema(console: Console, name: str, title: str) -> None:
     ran = console("schema", name)

@@ -99,12 +99,30 @@ def test_a_real_failure_is_told_in_one_short_sentence_with_a_hint(recording: Rec
             'local-exec provisioner error: Error running command \'echo \'{"type":"version"}\'; echo boo >&2;'
             ' exit 9\': exit status 9. Output: {"type":"version"} boo (`terraform_data.bad`)',
         ),
-        ("validation", "Invalid value for variable: must be x (`main.tf:1`)"),
-        ("lab-crashed", "`terraform-provider-lab_v1.0.0` crashed: panic: lab provider crash: bang"),
+        ("validation", "`n` is not accepted: must be x (`main.tf:1`)"),
+        ("wrong-type", "`n` is not accepted: a number is required (`main.tf:1`)"),
+        (
+            "lab-crashed",
+            "`terraform-provider-lab_v1.0.0` crashed: panic: lab provider crash: bang (`lab_thing.e`)",
+        ),
+        ("module-missing", "module `m`: `nope` does not exist (`main.tf:1`)"),
+        (
+            "module-git",
+            "module `m` cannot be fetched: '/nonexistent/repo' does not appear to be a git repository"
+            " (`main.tf:1`)",
+        ),
+        (
+            "postcondition",
+            "`terraform_data.a` does not meet its postcondition: input is not two (`main.tf:4`)",
+        ),
+        ("output-precondition", "`output.o` does not meet its precondition: no (`main.tf:5`)"),
+        (
+            "backend-migration-init",
+            "the package has another backend now, and its state is still in `terraform.tfstate`",
+        ),
         (
             "state-corrupt",
-            "Error acquiring the state lock: 2 problems: Unsupported state file format: The state file could"
-            " not be parsed as JSON: syntax error at byte offset 1",
+            "the state cannot be read: The state file could not be parsed as JSON: syntax error at byte offset 1",
         ),
         ("http-auth-init", "HTTP remote state endpoint requires auth"),
     ],

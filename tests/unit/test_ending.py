@@ -15,6 +15,7 @@ from hereya_tf.events import Operation
 from hereya_tf.operations import Execution
 from hereya_tf.operations.assignment import Assignment
 from hereya_tf.redaction import MASK, Redactor
+from hereya_tf.report.story import Story
 from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.runs.journal import Journal
 from hereya_tf.steps import Context, StepOutcome
@@ -28,6 +29,14 @@ from hereya_tf.workspace import Workspace
 TOKEN = "ghp_" + "a" * 36
 BINARY = Binary(EngineName.OPENTOFU, Version(1, 9), ("tofu",), "/bin/tofu", "--engine")
 UNTOUCHED = events.StateInfo(True, None, None)
+BEGINNING: tuple[events.Event, ...] = (
+    events.RunStarted("provision", "/package", "default", "key", 1, "0.4.0"),
+    events.EngineReady("opentofu", "1.9.0", "/bin/tofu", "--engine"),
+)
+STORY = Story.of(
+    events.record_of(event, sequence=sequence, seconds=1_700_000_000.25 + sequence, run="run-1")
+    for sequence, event in enumerate(BEGINNING)
+)
 
 
 @pytest.fixture
@@ -49,6 +58,8 @@ def facts(tmp_path: Path, error: HereyaError | None = None, **known: Any) -> Fac
             "waited": 0.12345,
             "engine_seconds": 0.5,
             "total": 2.00049,
+            "story": STORY,
+            "reproduce": "cd /here && hereya-tf provision",
             **known,
         }
     )
@@ -150,7 +161,33 @@ def test_a_success(directory: RunDirectory, tmp_path: Path) -> None:
     )
     assert ended.revealed.env == {"a": "x", "b": "hunter22"}
     assert ended.withheld == ("b",)
+    assert (ended.report.success, ended.report.reproduce) == (True, "cd /here && hereya-tf provision")
+    assert ended.report.result == events.record_of(ended.result, sequence=0, seconds=0.0, run="")
+    assert not (directory.path / "report.txt").exists()
     assert conclude(facts(tmp_path, execution=performed), directory, Redactor(), reveal=True).withheld == ()
+
+
+def test_outputs_that_are_left_out_without_being_sensitive_are_in_the_report(
+    directory: RunDirectory, tmp_path: Path
+) -> None:
+    performed = execution(directory, tmp_path)
+    performed.outputs = {"a": Output(False, "string", TOKEN), "b": Output(True, "string", "hunter22")}
+    story, told = Story.of(()), []
+
+    def warn(sentence: str) -> None:
+        told.append(sentence)
+        event = events.DiagnosticEvent("warning", None, sentence, "", None, None, None)
+        story.add(events.record_of(event, sequence=1, seconds=0.0, run="run-1"))
+
+    ended = conclude(
+        facts(tmp_path, execution=performed, story=story), directory, Redactor(), reveal=False, warn=warn
+    )
+
+    assert told == [
+        "output `a` is left out: its value holds a credential; `--result-file` has it, `--show-sensitive` shows it"
+    ]
+    assert [warning["summary"] for warning in ended.report.warnings] == told
+    conclude(facts(tmp_path, execution=performed), directory, Redactor(), reveal=True, warn=pytest.fail)
 
 
 def test_a_destroy_is_what_took_the_time_of_a_destroy(directory: RunDirectory, tmp_path: Path) -> None:
@@ -193,14 +230,20 @@ def test_a_failure_has_a_private_report(directory: RunDirectory, tmp_path: Path)
     report = Path(ended.result.report)
     assert report.stat().st_mode & 0o777 == 0o600
     assert report.read_text() == (
-        f"provision of {tmp_path}, workspace default\n"
-        "engine: opentofu 1.9.0\n"
-        "after 2.0 s: refused\n"
+        "provision of /package, workspace default, was refused after 2.0s\n"
+        "run run-1, from 2023-11-14T22:13:20.250Z to 2023-11-14T22:13:21.250Z, hereya-tf 0.4.0\n"
+        "engine: opentofu 1.9.0 at /bin/tofu (--engine)\n"
         "\n"
         "error: no\n"
         "class: bad-input (exit code 3)\n"
+        "state: as it was before: no resource was touched\n"
         "hint: do\n"
+        "reproduce: cd /here && hereya-tf provision\n"
     )
+    assert ended.report.result == {
+        **events.record_of(ended.result, sequence=0, seconds=0.0, run=""),
+        "report": str(report),
+    }
 
 
 def test_a_report_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
@@ -235,7 +278,7 @@ def test_no_part_of_a_failure_holds_a_credential(directory: RunDirectory, tmp_pa
             detail=MASK,
             address="a.b",
             range=events.RangeInfo("main.tf", 1, 1, 1, 9),
-            snippet=events.SnippetInfo(None, f'token = "{MASK}"', 1, (("var.a", f'is "{MASK}"'),)),
+            snippet=events.SnippetInfo(None, f'token = "{MASK}"', 1, (("var.a", f'is "{MASK}"'),), 0, 1),
         ),
     )
     assert TOKEN not in Path(str(ended.result.report)).read_text()
@@ -333,3 +376,60 @@ def test_a_state_that_the_engine_has_left_in_the_package_is_named(
 
     assert result.failure is not None
     assert result.failure.state == events.StateInfo(False, str(tmp_path / "errored.tfstate"), None)
+
+
+def test_the_error_of_a_failed_delete_has_the_class_of_its_event(
+    directory: RunDirectory, tmp_path: Path
+) -> None:
+    performed = execution(directory, tmp_path)
+    performed.failed = step(
+        ResourceHook(Phase.FAILED, "a.b", "delete"), Diagnostic("error", "It is not empty")
+    )
+    error = ShellCommandError("no", command="tofu", exit_code=1, failure_class=FailureClass.PROVIDER_ERROR)
+
+    failure = conclude(
+        facts(tmp_path, error, execution=performed), directory, Redactor(), reveal=False
+    ).result.failure
+
+    assert failure is not None
+    assert [each.class_ for each in failure.diagnostics] == [FailureClass.PROVIDER_ERROR]
+
+
+def test_init_s_umbrella_is_not_among_the_causes(directory: RunDirectory, tmp_path: Path) -> None:
+    umbrella = Diagnostic("error", "OpenTofu encountered problems during initialization, including problems")
+    performed = execution(directory, tmp_path)
+    performed.failed = step(umbrella, Diagnostic("error", "Unclosed configuration block"))
+    error = ShellCommandError("no", command="tofu", exit_code=1)
+
+    failure = conclude(
+        facts(tmp_path, error, execution=performed), directory, Redactor(), reveal=False
+    ).result.failure
+
+    assert failure is not None
+    assert [each.summary for each in failure.diagnostics] == ["Unclosed configuration block"]
+
+
+def test_a_hint_names_this_run_and_the_place_of_its_state(directory: RunDirectory, tmp_path: Path) -> None:
+    error = BadInput("no", "see `hereya-tf runs log last`", "take it along: `hereya-tf init --migrate-state`")
+    command = "cd / && hereya-tf provision --backend-config path=a.tfstate"
+
+    failure = conclude(
+        facts(tmp_path, error, reproduce=command), directory, Redactor(), reveal=False
+    ).result.failure
+
+    assert failure is not None
+    assert failure.hint == (
+        "see `hereya-tf runs log run-1`\n"
+        "take it along: `hereya-tf init --backend-config path=a.tfstate --migrate-state`"
+    )
+
+
+def test_without_a_history_a_hint_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file where the directory should be")
+    directory = RunDirectory(tmp_path / "runs", "run-1", lambda _warning: None)
+    error = BadInput("no", "see `hereya-tf runs log last`")
+
+    failure = conclude(facts(tmp_path, error), directory, Redactor(), reveal=False).result.failure
+
+    assert failure is not None
+    assert failure.hint == "see `hereya-tf runs log last`"

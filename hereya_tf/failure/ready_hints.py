@@ -1,0 +1,67 @@
+"""Hints as they can be used here and later: commands with this run's package, place of the state, and id (pure)."""
+
+import itertools
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+_LAST = "`hereya-tf runs log last"
+# Those that read or write the state.
+_OPERATIONS = ("init", "plan", "apply", "tf")
+# Each has one value.
+_PLACES = (
+    "--workspace",
+    "--state",
+    "--state-bucket",
+    "--state-region",
+    "--state-lock-table",
+    "--id",
+    "--backend-config",
+)
+
+
+def make_ready(
+    hints: Sequence[str], *, run: str | None, reproduce: str | None, package: str
+) -> tuple[str, ...]:
+    """The hints for whoever reads them: `last` is another run tomorrow, and a state is where options say it is.
+
+    `run` is the id of a run that has a history, `reproduce` its command as `reproduce` in `invocation` words it.
+    """
+    words = _place(reproduce, package) if reproduce is not None else ""
+    return tuple(_ready(hint, run, words) for hint in hints)
+
+
+def _ready(hint: str, run: str | None, words: str) -> str:
+    if run is not None:
+        hint = hint.replace(_LAST, f"`hereya-tf runs log {run}")
+    for operation in _OPERATIONS if words else ():
+        for end in (" ", "`"):  # in this order: what is put in begins with a blank
+            command = f"`hereya-tf {operation}"
+            hint = hint.replace(command + end, f"{command} {words}{end}")
+    return hint
+
+
+def _place(reproduce: str, package: str) -> str:
+    """The words of a command that say which state it is for, ready for a shell."""
+    directory, words = _split(reproduce)
+    return " ".join(map(shlex.quote, _kept(directory, words, package)))
+
+
+def _kept(directory: str, words: Sequence[str], package: str) -> Iterator[str]:
+    """Package, if it is named, and options."""
+    if words and str(PurePath(directory) / words[0]) == package:
+        yield words[0]
+    for option, value in itertools.pairwise(words):
+        if option == "--":
+            return
+        if option in _PLACES:
+            yield from (option, value)
+
+
+def _split(reproduce: str) -> tuple[str, Sequence[str]]:
+    """The directory of `cd DIRECTORY && hereya-tf OPERATION WORDS`, and the words."""
+    try:
+        _, directory, _, _, _, *words = shlex.split(reproduce)
+    except ValueError:  # it is not of that form
+        return "", ()
+    return directory, words
