@@ -11,10 +11,15 @@ _HIDDEN = "…"
 
 
 class Word(NamedTuple):
-    """One word of a command line; `holds_value` says that it is NAME=VALUE, and that the value may be a secret."""
+    """One word of a command line.
+
+    `holds_value` says that it is NAME=VALUE, and that the value may be a secret; `before` stands in front of it,
+    in the same word.
+    """
 
     text: str
     holds_value: bool = False
+    before: str = ""
 
 
 class Invocation(NamedTuple):
@@ -29,7 +34,7 @@ def reproduce(invocation: Invocation, redactor: Redactor | None, sensitive: Coll
 
     Without a redactor nothing is known of the values, and none is shown.
     """
-    words = (_shown(word, redactor, sensitive) for word in invocation.words)
+    words = (word.before + _shown(word, redactor, sensitive) for word in invocation.words)
     directory = _shown(Word(invocation.directory), redactor, ())
     return f"cd {directory} && {' '.join(words)}"
 
@@ -39,7 +44,9 @@ def _shown(word: Word, redactor: Redactor | None, sensitive: Collection[str]) ->
     if not word.text.isprintable():  # a command of one line, whatever the lines in its values say
         return f"{shlex.quote(name)}={_HIDDEN}" if word.holds_value and name.isprintable() else _HIDDEN
     if not word.holds_value:
-        return shlex.quote(word.text if redactor is None else redactor.text(word.text))
+        return shlex.quote((redactor or Redactor()).text(word.text))
+    if redactor is None and not equals:
+        return _HIDDEN
     is_secret = (
         redactor is None
         or name.removesuffix(":") in sensitive

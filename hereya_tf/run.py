@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from hereya_tf import __version__, events, locks
 from hereya_tf.assigning import prepare_assignment
@@ -43,7 +42,8 @@ _READ_ONLY = (Operation.OUTPUT, Operation.VALIDATE)
 class Run:
     """One operation on one workspace; `execute` never raises.
 
-    `present` gets what the steps came to while the run can still fail for what is wrong with it.
+    `present` gets what the steps came to while the run can still fail for what is wrong with it; `interim`
+    what there is to report when the engine has been asked to end.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Run:
         sinks: Sequence[Sink],
         ask: Callable[[Question, Callable[..., None]], bool] | None,
         present: Callable[[Execution, Redactor], None] | None = None,
+        interim: Callable[[Report], None] = lambda _report: None,
     ) -> None:
         self._request = request
         # Once and for all: a link to the current release may be turned while a run waits or works.
@@ -65,14 +66,15 @@ class Run:
         self._interrupt = interrupt
         self._ask = ask
         self._present = present
+        self._interim = interim
         self._timer = Timer()
         self._warnings: list[str] = []
         self.id = history.new_run_id(time.time(), os.urandom(4))
         self._directory = RunDirectory(places.runs, self.id, self._warnings.append)
         interrupt.cancel_requested = self._directory.cancel_requested
         log = Sink(lambda _record, line: self._directory.append(line), self._directory.flush)
-        self.story = Story()
-        told = Sink(self._tell_story, lambda: None)
+        self.story = Story(asked=self._tell_interim)
+        told = Sink(self.story.add, lambda: None)
         self._redactor = Redactor()
         self._journal = Journal(self.id, self._redactor, (log, told, *sinks))
         self._record: history.RunRecord | None = None
@@ -104,14 +106,14 @@ class Run:
         secret = {name for name, variable in variables.items() if variable.sensitive}
         return reproduce(invocation, self._redactor, secret.union(self._request.redact))
 
-    def interim_report(self) -> Report:
+    def _tell_interim(self) -> None:
         """What is known before the end: whoever asked the run to end may not wait for it."""
-        return make_report(self.story, None, reproduce=self.reproduce)
-
-    def _tell_story(self, record: Mapping[str, Any], _line: str) -> None:
-        self.story.add(record)
-        if record["type"] == "cancelling":
-            write_report(self.interim_report(), self._directory)
+        try:
+            report = make_report(self.story, None, reproduce=self.reproduce)
+            write_report(report, self._directory)
+            self._interim(report)
+        except Exception as caught:  # noqa: BLE001 - an engine is at work, and nothing is more important
+            self._warnings.append(f"there was no report before the end: {self._fault(caught)}")
 
     def _end(self, error: HereyaError | None) -> Ended:
         try:
@@ -238,7 +240,11 @@ class Run:
             lock.record_engine(process and locks.EngineProcess(process, process.pid))
         if process is not None and self._record is not None and self._prepared is not None:
             self._record = self._record._replace(
-                engine=str(self._prepared.binary.engine), engine_process=process, step=step, attempt=attempt
+                engine=str(self._prepared.binary.engine),
+                engine_process=process,
+                step=step,
+                attempt=attempt,
+                reproduce=self.reproduce,
             )
             self._directory.write_record(self._record)
 
@@ -287,6 +293,7 @@ class Run:
         """The end of the run, for the record, the log and every sink."""
         while self._warnings:
             self._warn(self._warnings.pop(0))
+        self._mask_named_outputs()
         prepared, record = self._prepared, self._record
         facts = Facts(
             operation=self._request.operation,
@@ -301,14 +308,9 @@ class Run:
             story=self.story,
             reproduce=self.reproduce,
         )
-        self._mask_named_outputs()
-        ended = conclude(facts, self._directory, self._redactor, reveal=self._request.show_sensitive)
-        for name in ended.withheld if self._present is None else ():
-            if not ended.result.outputs[name]["sensitive"]:
-                self._warn(
-                    f"output `{name}` is left out: its value holds a credential; `--result-file` has it,"
-                    " `--show-sensitive` shows it"
-                )
+        reveal = self._request.show_sensitive
+        warn = self._warn if self._present is None else None
+        ended = conclude(facts, self._directory, self._redactor, reveal=reveal, warn=warn)
         result = ended.result
         if record is not None:
             self._directory.write_record(
@@ -319,10 +321,11 @@ class Run:
                     reason=result.reason and self._redactor.text(result.reason),
                     seconds=result.timings.total,
                     engine_process=None,
-                    reproduce=self.reproduce,
+                    reproduce=facts.reproduce,
+                    failure=result.failure and result.failure.class_,
                 )
             )
-        self._journal.finish(result, ended.revealed if self._request.show_sensitive else None)
+        self._journal.finish(result, ended.revealed if reveal else None)
         self._directory.close()
         return ended
 

@@ -43,6 +43,8 @@ _NARROWER: Mapping[tuple[str, str], Any] = {
     ("LockFacts", "holder"): {"type": "object", "additionalProperties": {"type": "string"}},
     ("ResourceFate", "fate"): {"enum": [fate.name.lower() for fate in Fate]},
 }
+# How a run is that has not ended, or whose end nobody has told.
+_BEFORE_THE_END = ("running", "cancelling", "orphaned", "died")
 # What is not known of a run that has not ended; of other fields an interim report knows something.
 _KNOWN_AT_THE_END = ("exit_code", "env", "outputs", "changes", "drift", "timings", "report")
 
@@ -79,7 +81,7 @@ def report_schema() -> dict[str, Any]:
         "is_interim": {"type": "boolean"},
         **result,
         **dict.fromkeys(later, True),
-        "status": {"enum": [*Status, "cancelling"]},
+        "status": {"enum": [*Status, *_BEFORE_THE_END]},
         "engine": _nullable(engine),
         "steps": _list_of(StepPart),
         "resources": _list_of(ResourceFate),
@@ -99,7 +101,10 @@ def report_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "if": {"properties": {"is_interim": {"const": True}}},
         "then": {
-            "properties": {**{name: {"type": "null"} for name in later}, "status": {"const": "cancelling"}}
+            "properties": {
+                **{name: {"type": "null"} for name in later},
+                "status": {"enum": list(_BEFORE_THE_END)},
+            }
         },
         "else": {"properties": {**later, "status": {"enum": list(Status)}}},
     }

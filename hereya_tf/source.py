@@ -13,11 +13,16 @@ class SourceLine(NamedTuple):
 
     @property
     def marks(self) -> str:
-        """What stands below the line: `^` for each character that is meant; tabs stay, to keep the place."""
-        if self.begin >= self.end:
+        """What stands below the line: `^` for what is meant, without its indentation; tabs keep the place."""
+        meant = self.code[self.begin : self.end].lstrip()
+        if not meant:
             return ""
-        before = "".join("\t" if character == "\t" else " " for character in self.code[: self.begin])
-        return before + "^" * (self.end - self.begin)
+        before = self.code[: self.end - len(meant)]
+        return _for_each(" ", before) + _for_each("^", meant)
+
+
+def _for_each(mark: str, text: str) -> str:
+    return "".join("\t" if character == "\t" else mark for character in text)
 
 
 def source_lines(code: str, first: int, begin: int, end: int) -> tuple[SourceLine, ...]:

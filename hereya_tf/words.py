@@ -1,4 +1,4 @@
-"""The words that all front ends for people share, and text that steers no terminal (pure)."""
+"""The words that front ends and reports share, and text that steers no terminal (pure)."""
 
 import re
 from collections.abc import Mapping

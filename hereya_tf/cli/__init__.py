@@ -1,6 +1,7 @@
 """The command line: a lazy group of commands, and the only place that exits."""
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -89,6 +90,7 @@ def group() -> None:
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with a code of the contract."""
     _open_standard_descriptors()
+    _speak_utf8()
     sys.exit(_run(arguments))
 
 
@@ -136,6 +138,13 @@ def _complain(sentence: str, hints: tuple[str, ...], *, code: int) -> int:
             text = guard_here(os.environ, 2).talk(text)
         click.echo(text, err=True)
     return code
+
+
+def _speak_utf8() -> None:
+    """What commands print, as what runs say: whatever the locale, and names that are no text can be shown."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a descriptor that was closed has none
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _open_standard_descriptors() -> None:

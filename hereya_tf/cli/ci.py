@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hereya_tf.ui.ci.folding import FoldingLines
     from hereya_tf.ui.plain import PlainLines
 
-SUMMARY = "GITHUB_STEP_SUMMARY"
+_SUMMARY = "GITHUB_STEP_SUMMARY"
 # Of a run that is to end; the rest is for what it has come to.
 _INTERIM_BYTES = 256 << 10
 # A success of the others has nothing to show.
@@ -170,14 +170,14 @@ class CI:
 
     def _has_summary(self, report: "Report") -> bool:
         is_worth_it = not report.success or self._operation in _SUMMARISED
-        return self.system is System.GITHUB and bool(self._environment.get(SUMMARY)) and is_worth_it
+        return self.system is System.GITHUB and bool(self._environment.get(_SUMMARY)) and is_worth_it
 
     def _summarise(self, report: "Report", warn: Callable[[str], None], *, most: int | None) -> None:
         from hereya_tf.cli.step_summary import append_summary
         from hereya_tf.report.markdown import markdown_summary
 
         wrong = append_summary(
-            self._environment[SUMMARY], lambda room: markdown_summary(report, min(room, most or room))
+            self._environment[_SUMMARY], lambda room: markdown_summary(report, min(room, most or room))
         )
         if wrong is not None:
             warn(wrong)

@@ -18,7 +18,6 @@ from hereya_tf.events import Operation
 from hereya_tf.operations import Execution
 from hereya_tf.redaction import Redactor
 from hereya_tf.report.document import Report
-from hereya_tf.report.formats import format_of, render
 from hereya_tf.run import Run
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.upkeep import prune_now_and_then
@@ -132,6 +131,8 @@ class _Conduct:
         return [*reports, *self._results.values()]
 
     def _report(self, report: Report, path: str) -> CallersFile:
+        from hereya_tf.report.formats import format_of, render
+
         form = format_of(path)
         assert form is not None  # what has no form is refused as misuse
         file = self._file(path)

@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from hereya_tf import locks
-from hereya_tf.cli.documents import json_option, print_document, print_table
+from hereya_tf.cli.documents import json_option, print_document, print_table, say
 from hereya_tf.cli.groups import HelpfulGroup
 from hereya_tf.cli.option_types import Duration, GroupedOption, NamedArgument
 from hereya_tf.cli.places import find_places
 from hereya_tf.errors import BadInput
 from hereya_tf.places import Places
+from hereya_tf.words import flat
 
 package_argument = click.argument("package", cls=NamedArgument, required=False, default=".")
 
@@ -61,7 +62,7 @@ def release(package: str, force: bool, grace: float, json_output: bool) -> None:
         print_document({"released": [state.stem for state in states], "did": stories})
         return
     for story in stories or (f"nobody holds a lock of {package}",):
-        click.echo(story)
+        say(flat(story))
 
 
 def _states(places: Places) -> tuple[locks.LockState, ...]:
@@ -108,7 +109,7 @@ def _print(states: list[locks.LockState], json_output: bool, *, nothing: str) ->
         print_document({"locks": [_document(state) for state in states]})
         return
     if not states:
-        click.echo(nothing)
+        say(flat(nothing))
         return
     rows = []
     for state in states:

@@ -207,7 +207,6 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
     from hereya_tf.cli.reproduction import invocation_of
     from hereya_tf.cli.requests import build_request
     from hereya_tf.errors import BadInput
-    from hereya_tf.report.formats import SUFFIXES, format_of
 
     refusal = context.meta.get(REFUSAL)
     refuse_misuse(operation, options)
@@ -217,12 +216,7 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
             "add `--yes` when this run may change infrastructure",
         )
     options["engine_arg"] = _engine_arguments(context, operation, options["engine_arg"])
-    for file in options["report_file"]:
-        if format_of(file) is None:
-            raise Misuse(
-                f"`--report-file {file}` has none of the endings {_listed(SUFFIXES)}",
-                "the ending says what the report is to be",
-            )
+    _refuse_unknown_forms(options["report_file"])
     options["engine_source"] = _source(context, "engine")
     options["engine_version_source"] = _source(context, "engine_version")
     options["engine_version_yields"] = (
@@ -237,6 +231,18 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
             "the working directory does not exist any more", "change to one that does, or use absolute paths"
         ) from error
     return conduct(request, options, os.environ)
+
+
+def _refuse_unknown_forms(files: Iterable[str]) -> None:
+    """Raises Misuse for the file of a report whose ending says nothing of its form."""
+    for file in files:
+        from hereya_tf.report.formats import SUFFIXES, format_of
+
+        if format_of(file) is None:
+            raise Misuse(
+                f"`--report-file {file}` has none of the endings {_listed(SUFFIXES)}",
+                "the ending says what the report is to be",
+            )
 
 
 def _listed(words: Iterable[str]) -> str:

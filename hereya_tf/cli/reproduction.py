@@ -1,24 +1,26 @@
 """The command line that does the same run again: options from wherever they came, but for those of output."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from hereya_tf.cli.option_types import Duration, GroupedOption
+from hereya_tf.cli.option_types import Amount, GroupedOption
 from hereya_tf.cli.options import ordered_inputs
-from hereya_tf.durations import format_duration
 from hereya_tf.events import Operation
 from hereya_tf.invocation import Invocation, Word, words_of
 
 # Without `--yes` a person is shown the plan, and asked.
 _LEFT_OUT = ("yes",)
-# Where results and talk go is not what a run does.
-_GROUP_LEFT_OUT = "Output"
-_OUTPUTS_KEPT = ("destroy_plan", "detailed_exitcode", "output_format", "redact", "out")
+# Where results and talk go is not what a run does, nor is what is kept of other runs.
+_GROUPS_LEFT_OUT = ("Output", "History")
+# `output --json` has settled it as well.
+_FORMAT = "output_format"
+_OUTPUTS_KEPT = ("destroy_plan", "detailed_exitcode", _FORMAT, "redact", "out")
 _HOLD_VALUES = ("param", "env", "backend_config", "engine_arg")
+_ENGINE_VALUES = ("var", "backend-config")
 _INPUTS = ("param", "param_file", "var_file")
 
 
@@ -30,8 +32,22 @@ def invocation_of(context: click.Context, operation: Operation, options: dict[st
         return None
     words = [Word("hereya-tf"), Word(operation), *_arguments(options), *_options(context)]
     if operation is Operation.TF:
-        words += [Word("--"), *(Word(text) for text in options["arguments"])]
+        words += [Word("--"), *_engine_words(options["arguments"])]
     return Invocation(directory, tuple(words))
+
+
+def _engine_words(arguments: Sequence[str]) -> Iterator[Word]:
+    """Arguments for an engine: some of its options hold values as ours do."""
+    last = ""
+    for text in arguments:
+        option, equals, value = text.partition("=")
+        if last in _ENGINE_VALUES:
+            yield Word(text, holds_value=True)
+        elif equals and option.lstrip("-") in _ENGINE_VALUES:
+            yield Word(value, holds_value=True, before=f"{option}=")
+        else:
+            yield Word(text)
+        last = text.lstrip("-")
 
 
 def _arguments(options: dict[str, Any]) -> Iterator[Word]:
@@ -44,9 +60,10 @@ def _options(context: click.Context) -> Iterator[Word]:
     for parameter in context.command.params:
         if not isinstance(parameter, GroupedOption) or parameter.name in (*_LEFT_OUT, *_INPUTS):
             continue
-        if parameter.group == _GROUP_LEFT_OUT and parameter.name not in _OUTPUTS_KEPT:
+        if parameter.group in _GROUPS_LEFT_OUT and parameter.name not in _OUTPUTS_KEPT:
             continue
-        if context.get_parameter_source(parameter.name) is not ParameterSource.DEFAULT:
+        is_given = context.get_parameter_source(parameter.name) is not ParameterSource.DEFAULT
+        if is_given or parameter.name == _FORMAT:
             yield from _option(parameter, context.params[parameter.name])
     for name, text in ordered_inputs(context, _INPUTS):
         yield from words_of(f"--{name.replace('_', '-')}", (text,), hold_values=name in _HOLD_VALUES)
@@ -60,5 +77,5 @@ def _option(option: GroupedOption, value: Any) -> Iterator[Word]:
     elif option.multiple:
         yield from words_of(shown, value, hold_values=option.name in _HOLD_VALUES)
     elif value is not None:
-        text = format_duration(value) if isinstance(option.type, Duration) else str(value)
-        yield from words_of(shown, (text,))
+        text = option.type.spell(value) if isinstance(option.type, Amount) else value
+        yield from words_of(shown, (str(text),))

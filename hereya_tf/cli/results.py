@@ -12,8 +12,6 @@ from hereya_tf.errors import BadInput
 from hereya_tf.events import Operation
 from hereya_tf.redaction import Redactor
 from hereya_tf.report.document import Report
-from hereya_tf.report.short_form import captured_text
-from hereya_tf.report.text import outcome_lines
 from hereya_tf.stream.outputs import Output, output_text
 from hereya_tf.ui.outlet import Outlet
 from hereya_tf.ui.styled import Piece, Style, encoded, line_of
@@ -199,6 +197,9 @@ def _plan(plan: PlanView, operation: Operation, *, color: bool) -> list[str]:
 
 def _print_failure(report: Report, path: str | None, stderr: Outlet, *, color: bool) -> None:
     """The engine's own words, and below them, where a reader looks first, what they mean and what to do."""
+    from hereya_tf.report.short_form import captured_text
+    from hereya_tf.report.text import outcome_lines
+
     captured = captured_text(report.stderr, report.stdout)
     if captured:
         stderr.write(visible(captured if captured.endswith("\n") else f"{captured}\n") + "\n")

@@ -14,6 +14,7 @@ from hereya_tf.cli.runs_list import list_, run_document
 from hereya_tf.cli.runs_prune import prune
 from hereya_tf.cli.runs_timeline import timeline
 from hereya_tf.places import Places
+from hereya_tf.report.formats import Format
 from hereya_tf.runs import history
 from hereya_tf.runs.retelling import find
 
@@ -36,15 +37,14 @@ runs.add_command(list_)
 @json_option
 def show(run: str, json_output: bool) -> None:
     """What is known of one run: who, what, when, and how it ended."""
-    from hereya_tf.words import visible
+    from hereya_tf.words import flat, visible
 
     places = find_places(os.environ)
     record = find(places.runs, run)
     document = run_document(places.runs, record)
-    last = next(
-        (event for event in reversed(history.read_log(places.runs / record.id)) if event["type"] == "result"),
-        None,
-    )
+    last = None
+    for event in history.log_of(places.runs / record.id):
+        last = event if event["type"] == "result" else last
     if json_output:
         print_document({**document, "result": last})
         return
@@ -52,7 +52,7 @@ def show(run: str, json_output: bool) -> None:
     for name, value in document.items():
         # A failure stands below, with its hints.
         if value not in (None, "") and not (name in ("reason", "failure") and failed is not None):
-            say(f"{name:<12} {visible(str(value))}")
+            say(f"{name:<12} {flat(str(value))}")
     if failed is not None:
         from hereya_tf.report.text import outcome_lines
 
@@ -75,7 +75,7 @@ def log(run: str, verbose: bool, json_output: bool) -> None:
     places = find_places(os.environ)
     record = find(places.runs, run)
     plain = PlainLines(Detail.VERBOSE if verbose else Detail.NORMAL)
-    for event in history.read_log(places.runs / record.id):
+    for event in history.log_of(places.runs / record.id):
         if json_output:
             click.echo(guard_here(os.environ, 1).json(encode(event)))
         else:
@@ -93,8 +93,8 @@ def log(run: str, verbose: bool, json_output: bool) -> None:
     "--format",
     "form",
     cls=GroupedOption,
-    type=click.Choice(("text", "markdown", "json", "junit", "html")),
-    default="text",
+    type=click.Choice([form.value for form in Format]),
+    default=Format.TEXT.value,
     show_default=True,
     help="Its form.",
 )
@@ -103,7 +103,7 @@ def report(run: str, form: str) -> None:
 
     Of a run that is still at work, what is known so far.
     """
-    from hereya_tf.report.formats import Format, render
+    from hereya_tf.report.formats import render
 
     places = find_places(os.environ)
     text = render(_report(places, find(places.runs, run)), Format(form))
@@ -113,7 +113,7 @@ def report(run: str, form: str) -> None:
         case Format.JSON:
             click.echo(guard_here(os.environ, 1).json(text), nl=False)
         case Format.JUNIT | Format.HTML:
-            click.echo(text, nl=False)
+            click.echo(guard_here(os.environ, 1).markup(text), nl=False)
 
 
 @runs.command("cancel", short_help="Ask a live run to end.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hereya_tf.cli.documents import json_option, print_document
+from hereya_tf.cli.documents import json_option, print_document, say
 from hereya_tf.cli.groups import HelpfulCommand
 from hereya_tf.cli.option_table import every_option, history_limits, history_options
 from hereya_tf.cli.option_types import GroupedOption
@@ -63,7 +63,7 @@ def prune(dry_run: bool, json_output: bool, **options: Any) -> None:
     else:
         _tell(runs, pruned, dry_run=dry_run)
     for warning in (*warnings, *(f"run `{run}` stays: {because}" for run, because in pruned.spared)):
-        click.echo(f"warning: {flat(warning)}", err=True)
+        say(f"warning: {flat(warning)}", err=True)
 
 
 def _tell(runs: Path, pruned: "Pruned", *, dry_run: bool) -> None:

@@ -35,7 +35,7 @@ def timeline(run: str, page: str | None) -> None:
 
     places = find_places(os.environ)
     record = find(places.runs, run)
-    story = Story.of(history.read_log(places.runs / record.id), keep_reads=True)
+    story = Story.of(history.log_of(places.runs / record.id), keep_reads=True)
     made = make_timeline(story, is_alive=record.is_alive or record.is_orphaned)
     if page is not None:
         from hereya_tf.report.timeline_html import timeline_page

@@ -53,7 +53,8 @@ def _errors(report: Report, roots: Sequence[tuple[str, str]]) -> Iterator[Annota
     told = dict.fromkeys(_of(record, roots, is_error=True) for record in report.diagnostics)
     placed = [each for each in told if each.place is not None]
     if not placed:
-        yield Annotation(True, _cut(report.failure_class or report.status), _cut_message(_whole(report)))
+        title = _cut_title(report.failure_class or report.status)
+        yield Annotation(True, title, _cut_message(_whole(report)))
         return
     first, *others = placed
     yield first._replace(message=_cut_message("\n".join((first.message, *_advice(report)))))
@@ -75,7 +76,7 @@ def _of(record: Record, roots: Sequence[tuple[str, str]], *, is_error: bool) -> 
     text = record["detail"].strip() or record["summary"]
     if record["address"]:
         text += f"\nwith {record['address']}"
-    return Annotation(is_error, _cut(record["summary"]), _cut_message(text), _place(record, roots))
+    return Annotation(is_error, _cut_title(record["summary"]), _cut_message(text), _place(record, roots))
 
 
 def _place(record: Record, roots: Sequence[tuple[str, str]]) -> Place | None:
@@ -111,10 +112,13 @@ def _titles(found: Iterable[Annotation]) -> Iterator[str]:
         yield f"{where}{each.title}"
 
 
-def _cut(title: str) -> str:
-    text = " ".join(title.split())
-    return text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 1]}…"
+def _cut_title(text: str) -> str:
+    return _cut(" ".join(text.split()), _LONGEST_TITLE)
 
 
 def _cut_message(text: str) -> str:
-    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
+    return _cut(text, _LONGEST_MESSAGE)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,28 +1,35 @@
-"""What is said of a planned change: its word, how dangerous it is, and why it is made (pure)."""
+"""What is said of a change to a resource: its word, how dangerous it is, and why it is made (pure)."""
 
 from typing import NamedTuple
 
 from hereya_tf.words import flat
 
+DRIFT = "drift"
+"""The reason of a change that others have made."""
 
-class Kind(NamedTuple):
-    """An action in words; `rank` 0 is the most dangerous and comes first."""
+
+class ChangeKind(NamedTuple):
+    """An action in words: to be done, done by the engine, done `by_others`.
+
+    `rank` 0 is the most dangerous and comes first.
+    """
 
     rank: int
     symbol: str
     word: str
-    past: str
+    done: str
+    by_others: str
 
 
 _KINDS = {
-    "delete": Kind(0, "-", "destroy", "deleted"),
-    "replace": Kind(1, "-/+", "replace", "replaced"),
-    "forget": Kind(2, ".", "forget", "forgotten"),
-    "remove": Kind(2, ".", "forget", "forgotten"),
-    "update": Kind(3, "~", "update", "changed"),
-    "create": Kind(4, "+", "create", "created"),
-    "import": Kind(5, "<-", "import", "imported"),
-    "move": Kind(6, "->", "move", "moved"),
+    "delete": ChangeKind(0, "-", "destroy", "destroyed", "deleted"),
+    "replace": ChangeKind(1, "-/+", "replace", "replaced", "replaced"),
+    "forget": ChangeKind(2, ".", "forget", "forgotten", "forgotten"),
+    "remove": ChangeKind(2, ".", "forget", "forgotten", "forgotten"),
+    "update": ChangeKind(3, "~", "update", "updated", "changed"),
+    "create": ChangeKind(4, "+", "create", "created", "created"),
+    "import": ChangeKind(5, "<-", "import", "imported", "imported"),
+    "move": ChangeKind(6, "->", "move", "moved", "moved"),
 }
 _REASONS = {
     "cannot_update": "cannot be updated in place",
@@ -38,9 +45,15 @@ _REASONS = {
 }
 
 
-def kind_of(action: str) -> Kind:
+def kind_of(action: str) -> ChangeKind:
     """The words for an action; one of tomorrow may be the worst, and comes among the dangerous ones."""
-    return _KINDS.get(action) or Kind(2, "?", flat(action), flat(action))
+    return _KINDS.get(action) or ChangeKind(2, "?", *[flat(action)] * 3)
+
+
+def change_text(action: str, reason: str | None) -> tuple[str, str]:
+    """The word for a change, and why it is made; what others have done has been done, and nobody says why."""
+    kind = kind_of(action)
+    return (kind.by_others, "") if reason == DRIFT else (kind.word, reason_text(reason))
 
 
 def reason_text(reason: str | None) -> str:

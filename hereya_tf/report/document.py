@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hereya_tf.report.fates import Fate, ResourceFate, fates_of
+from hereya_tf.report.fates import ACTING_OPERATIONS, Fate, ResourceFate, fates_of
 from hereya_tf.report.story import EngineFacts, Record, StepPart, Story, seconds_between
 
 _INTERRUPTED = {
@@ -66,6 +66,13 @@ class Report(NamedTuple):
         """The resources with this fate."""
         return tuple(each for each in self.fates if each.fate is fate)
 
+    @property
+    def also_done(self) -> tuple[Record, ...]:
+        """What a success has done without an operation of its own: imports, moves, what was forgotten."""
+        known = {each.address for each in self.fates}
+        is_done = self.success and self.operation in ACTING_OPERATIONS
+        return tuple(change for change in self.planned if is_done and change["address"] not in known)
+
 
 def make_report(story: Story, result: Record | None, *, reproduce: str | None = None) -> Report:
     """The report of a run whose result is known, or of one that is still at work, asked to end or not.
@@ -86,7 +93,7 @@ def make_report(story: Story, result: Record | None, *, reproduce: str | None = 
         if result is not None
         else seconds_between(story.began, story.last),
         success=result is not None and result["success"],
-        status=result["status"] if result is not None else "running" if story.cancelling is None else "cancelling",
+        status=result["status"] if result is not None else _status(story),
         exit_code=result["exit_code"] if result is not None else None,
         reason=reason,
         failure_class=failure_class,
@@ -123,8 +130,13 @@ _NO_FAILURE: Mapping[str, Any] = {
 }
 
 
+def _status(story: Story) -> str:
+    """The status of a run that has not ended: it may have been asked to."""
+    return "running" if story.cancelling is None else "cancelling"
+
+
 def _why(story: Story) -> tuple[str | None, str]:
-    """Class and reason of a run that has not ended: it may have been asked to."""
+    """Class and reason of a run that has not ended."""
     if story.cancelling is None:
         return None, "the run has not ended yet; this is how far it has come"
     failure_class, reason = _INTERRUPTED.get(story.cancelling["reason"], _CANCELLED)

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from hereya_tf.events import Operation
 from hereya_tf.report.story import ActionPart, Record, Story, seconds_between
 from hereya_tf.words import natural
 
 ACTING_STEPS = frozenset(("apply", "destroy"))
-ACTING_OPERATIONS = frozenset(("provision", "destroy", "apply"))
+ACTING_OPERATIONS = frozenset((Operation.PROVISION, Operation.DESTROY, Operation.APPLY))
 # What has an operation of its own; an import, a move or a forgotten resource has none.
 _TOLD = frozenset(("create", "update", "delete", "replace"))
 
@@ -20,6 +21,12 @@ class Fate(StrEnum):
     FAILED = "failed"
     UNFINISHED = "unfinished"
     NOT_STARTED = "not started"
+
+
+WRONG = (Fate.FAILED, Fate.UNFINISHED)
+"""What a reader looks for."""
+WORST_FIRST = (*WRONG, Fate.NOT_STARTED, Fate.DONE)
+"""The order of groups that may be folded."""
 
 
 class ResourceFate(NamedTuple):

@@ -1,8 +1,10 @@
 """The forms that a report comes in, and which of them a file's ending asks for (pure)."""
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from hereya_tf.report.document import Report
+if TYPE_CHECKING:
+    from hereya_tf.report.document import Report
 
 
 class Format(StrEnum):
@@ -30,7 +32,7 @@ def format_of(path: str) -> Format | None:
     return next((form for suffix, form in SUFFIXES.items() if path.endswith(suffix)), None)
 
 
-def render(report: Report, form: Format) -> str:
+def render(report: "Report", form: Format) -> str:
     """The report in this form, as the whole text of a file."""
     match form:
         case Format.TEXT:

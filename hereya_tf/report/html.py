@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from hereya_tf import exact
-from hereya_tf.report.changes import kind_of, reason_text
+from hereya_tf.events import Operation
+from hereya_tf.report.changes import change_text, kind_of
 from hereya_tf.report.document import Report
-from hereya_tf.report.fates import Fate, ResourceFate
+from hereya_tf.report.fates import WORST_FIRST, WRONG, Fate, ResourceFate
 from hereya_tf.report.html_look import SCRIPT, STYLE
 from hereya_tf.report.html_source import diagnostic
 from hereya_tf.report.page import code, command, definitions, escaped, page, sentence
-from hereya_tf.report.sentences import DID, DOES, achieved, engine_text, headline, lock_text, state_text
+from hereya_tf.report.sentences import achieved, action_text, engine_text, headline, lock_text, state_text
 from hereya_tf.report.story import Record, StepPart
 from hereya_tf.words import failed_text, format_seconds, natural
 
@@ -17,8 +18,6 @@ from hereya_tf.words import failed_text, format_seconds, natural
 _ROWS_OPEN = 12
 _LINES_OPEN = 40
 _LONG_REASON = 160
-_WRONG = (Fate.FAILED, Fate.UNFINISHED)
-_FATE_ORDER = (Fate.FAILED, Fate.UNFINISHED, Fate.NOT_STARTED, Fate.DONE)
 _FATE_HEADS = ("Action", "Resource", "Took", "ID")
 _FATE_TONES = {Fate.FAILED: "red", Fate.UNFINISHED: "amber", Fate.DONE: "green", Fate.NOT_STARTED: "soft"}
 _STATUS_TONES = {
@@ -27,7 +26,7 @@ _STATUS_TONES = {
 }
 # Ranks of actions up to this destroy something, or may.
 _DANGEROUS = 2
-_CELLS = {"Took": 'class="number"', "Action": 'class="short"'}
+_CELLS = {"Took": ' class="number"', "Action": ' class="short"'}
 _TONES = {"delete": "red", "replace": "red", "create": "green", "update": "amber"}
 
 
@@ -77,7 +76,7 @@ def _begun(text: str) -> str:
 
 def _counts(report: Report) -> Iterator[str]:
     """How many resources came how far."""
-    for fate in _FATE_ORDER:
+    for fate in WORST_FIRST:
         those = report.those(fate)
         if those:
             yield f'<span class="{_FATE_TONES[fate]}">{len(those):,} {fate}</span>'
@@ -118,9 +117,9 @@ def _outcome(report: Report) -> Iterator[str]:
 def _resources(report: Report) -> Iterator[str]:
     """What became of each resource, what went wrong first."""
     groups = []
-    for fate in _FATE_ORDER:
+    for fate in WORST_FIRST:
         those = report.those(fate)
-        is_open = fate in _WRONG or len(those) <= _ROWS_OPEN
+        is_open = fate in WRONG or len(those) <= _ROWS_OPEN
         rows = [_fate_cells(each) for each in those]
         label = f'<span class="{_FATE_TONES[fate]}">{str(fate).capitalize()}</span>'
         groups.append(_group(label, _FATE_HEADS, rows, is_open))
@@ -130,10 +129,9 @@ def _resources(report: Report) -> Iterator[str]:
 
 
 def _fate_cells(each: ResourceFate) -> Sequence[str]:
-    words = DID if each.fate is Fate.DONE else DOES
     note = f'<br><span class="red">{escaped(each.note)}</span>' if each.note else ""
     return (
-        escaped(words.get(each.action, each.action)),
+        escaped(action_text(each)),
         code(each.address) + note,
         "" if each.seconds is None else format_seconds(each.seconds),
         code(each.id) if each.id and each.fate is Fate.DONE else "",
@@ -142,16 +140,13 @@ def _fate_cells(each: ResourceFate) -> Sequence[str]:
 
 def _changes(report: Report) -> Iterator[str]:
     """What a plan would do, what has no operation of its own, and what was done behind the engine's back."""
-    if report.operation == "plan":
+    if report.operation == Operation.PLAN:
         yield from _section("Plan", _change_groups(report.planned))
-    elif report.success:
-        known = {each.address for each in report.fates}
-        others = [change for change in report.planned if change["address"] not in known]
-        yield from _section("Also done", _change_groups(others, is_past=True))
-    yield from _section("Changed outside of the engine", _change_groups(report.drifted, is_past=True))
+    yield from _section("Also done", _change_groups(report.also_done, are_done=True))
+    yield from _section("Changed outside of the engine", _change_groups(report.drifted))
 
 
-def _change_groups(changes: Sequence[Record], *, is_past: bool = False) -> list[str]:
+def _change_groups(changes: Sequence[Record], *, are_done: bool = False) -> list[str]:
     """A group for each action, the dangerous ones first and never folded."""
     by_action: dict[str, list[Record]] = {}
     for change in sorted(changes, key=lambda change: natural(change["address"])):
@@ -160,11 +155,11 @@ def _change_groups(changes: Sequence[Record], *, is_past: bool = False) -> list[
     for action in sorted(by_action, key=lambda action: (kind_of(action).rank, action)):
         those = by_action[action]
         kind = kind_of(action)
+        texts = [(kind.done, "") if are_done else change_text(action, each["reason"]) for each in those]
         rows = [
-            (code(each["address"]), "" if is_past else escaped(reason_text(each["reason"]))) for each in those
+            (code(each["address"]), escaped(because)) for each, (_, because) in zip(those, texts, strict=True)
         ]
-        word = _begun(kind.past if is_past else kind.word)
-        label = f'<span class="{_TONES.get(action, "amber")}">{escaped(word)}</span>'
+        label = f'<span class="{_TONES.get(action, "amber")}">{escaped(_begun(texts[0][0]))}</span>'
         is_open = len(those) <= _ROWS_OPEN or kind.rank <= _DANGEROUS
         groups.append(_group(label, ("Resource", "Because"), rows, is_open))
     return groups
@@ -176,17 +171,17 @@ def _group(label: str, heads: Sequence[str], rows: Sequence[Sequence[str]], is_o
         return ""
     used = [at for at in range(len(heads)) if any(row[at] for row in rows)]
     kinds = [_CELLS.get(heads[at], "") for at in used]
-    head = "".join(f'<th scope="col" {kind}>{heads[at]}</th>' for at, kind in zip(used, kinds, strict=True))
+    head = "".join(f'<th scope="col"{kind}>{heads[at]}</th>' for at, kind in zip(used, kinds, strict=True))
     # One column needs no name that can be seen.
     seen = "" if len(used) > 1 else ' class="unseen"'
     body = "\n".join(
-        f"<tr>{''.join(f'<td {kind}>{row[at]}</td>' for at, kind in zip(used, kinds, strict=True))}</tr>"
+        f"<tr>{''.join(f'<td{kind}>{row[at]}</td>' for at, kind in zip(used, kinds, strict=True))}</tr>"
         for row in rows
     )
     return (
         f"<details{' open' if is_open else ''}><summary>{label} <span>{len(rows):,}</span></summary>\n"
         f"<table>\n<thead{seen}><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</details>\n"
-    ).replace(" >", ">")
+    )
 
 
 def _outputs(report: Report) -> Iterator[str]:

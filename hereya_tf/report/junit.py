@@ -11,14 +11,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, assert_never
 
+from hereya_tf.events import Operation
+from hereya_tf.report.changes import kind_of
 from hereya_tf.report.document import Report
 from hereya_tf.report.fates import Fate, ResourceFate
-from hereya_tf.report.sentences import DID, DOES, achieved, engine_text
+from hereya_tf.report.sentences import achieved, engine_text, step_text
 from hereya_tf.report.short_form import captured_text
 from hereya_tf.report.snippet import snippet_text
 from hereya_tf.report.story import Record, StepPart
 from hereya_tf.report.text import outcome_lines
-from hereya_tf.words import diagnostic_text, failed_text, flat, format_seconds, visible
+from hereya_tf.words import diagnostic_text, flat, visible
 
 _LONGEST_NAME = 300
 _LONGEST_TEXT = 20_000
@@ -121,21 +123,21 @@ def _resource_cases(report: Report) -> Iterator[_Case]:
             said.setdefault(record["address"], []).append(record)
     for each in report.fates:
         yield _resource_case(each, said.get(each.address, ()))
-    if report.operation == "plan":
+    if report.operation == Operation.PLAN:
         for record in report.planned:
-            message = f"to be {DID.get(record['action'], record['action'])}"
+            message = f"to be {kind_of(record['action']).done}"
             name = f"{record['address']} ({record['action']})"
             yield _Case(name, 0.0, _Verdict.SKIPPED, "planned", message, message)
-    if report.operation in ("plan", "drift"):
-        verdict = _Verdict.FAILURE if report.operation == "drift" else _Verdict.SKIPPED
+    if report.operation in (Operation.PLAN, Operation.DRIFT):
+        verdict = _Verdict.FAILURE if report.operation == Operation.DRIFT else _Verdict.SKIPPED
         for record in report.drifted:
-            message = f"{DID.get(record['action'], record['action'])} outside of the engine"
+            message = f"{kind_of(record['action']).by_others} outside of the engine"
             yield _Case(f"{record['address']} (drift)", 0.0, verdict, "drift", message, message)
 
 
 def _resource_case(each: ResourceFate, said: Sequence[Record]) -> _Case:
     case = _Case(f"{each.address} ({each.action})", each.seconds or 0.0)
-    verb = DOES.get(each.action, each.action)
+    verb = kind_of(each.action).word
     note = f"; {each.note}" if each.note else ""
     match each.fate:
         case Fate.DONE:
@@ -169,12 +171,7 @@ def _step_cases(report: Report) -> Iterator[_Case]:
 def _step_case(report: Report, step: StepPart, case: _Case, *, may_fail: bool) -> _Case:
     if step.ok and not step.skipped:
         return case
-    if step.skipped:
-        message = "not needed"
-    elif step.ended is None:
-        message = "not ended"
-    else:
-        message = f"failed after {format_seconds(step.seconds or 0.0)} ({failed_text(step.exit_code)})"
+    message = step_text(step)
     if step.skipped or not may_fail:
         return case._replace(verdict=_Verdict.SKIPPED, type="skipped", message=message, text=message)
     verdict = _Verdict.ERROR if step.ended is None else _Verdict.FAILURE

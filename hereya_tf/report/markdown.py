@@ -3,23 +3,20 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from hereya_tf import exact
-from hereya_tf.report.changes import kind_of, reason_text
+from hereya_tf.events import Operation
+from hereya_tf.report.changes import change_text, kind_of
 from hereya_tf.report.document import Report
-from hereya_tf.report.fates import Fate, ResourceFate
+from hereya_tf.report.fates import WORST_FIRST, WRONG, Fate, ResourceFate
 from hereya_tf.report.markdown_blocks import Block, folded, joined, table
 from hereya_tf.report.markdown_text import cell, code, fence, prose, prose_cell
-from hereya_tf.report.sentences import DID, DOES, achieved, engine_text, facts, headline
+from hereya_tf.report.sentences import achieved, action_text, engine_text, facts, headline
 from hereya_tf.report.short_form import captured_text
 from hereya_tf.report.snippet import snippet_text
 from hereya_tf.report.story import Record, StepPart
 from hereya_tf.words import failed_text, format_seconds, natural
 
 _SYMBOLS = {"succeeded": "✅", "cancelled": "⚠️", "cancelling": "⚠️", "busy": "⚠️", "running": "⏳"}
-_FATE_ORDER = (Fate.FAILED, Fate.UNFINISHED, Fate.NOT_STARTED, Fate.DONE)
-# Those that a reader looks for are not folded.
-_OPEN = (Fate.FAILED, Fate.UNFINISHED)
-_PLANNING = ("plan", "drift")
-_DRIFTED = {"update": "changed", "delete": "deleted"}
+_PLANNING = (Operation.PLAN, Operation.DRIFT)
 
 
 def markdown_report(report: Report) -> str:
@@ -41,7 +38,7 @@ def _blocks(report: Report) -> Iterator[Block]:
     for record in report.diagnostics:
         yield Block(tuple(_diagnostic(record)))
     yield from _resources(report)
-    if report.operation == "plan":
+    if report.operation == Operation.PLAN:
         yield from _changes("Plan", report.planned)
         yield from _not_listed(report)
     yield from _changes("Changed outside of the engine", report.drifted)
@@ -94,31 +91,29 @@ def _resources(report: Report) -> Iterator[Block]:
     """What became of each resource, what went wrong first, and there the dangerous ones."""
     if report.operation in _PLANNING:
         return
-    for fate in _FATE_ORDER:
-        those = [*report.those(fate), *(_moved(report) if fate is Fate.DONE else ())]
+    for fate in WORST_FIRST:
+        others = report.also_done if fate is Fate.DONE else ()
+        those = [
+            *report.those(fate),
+            *(ResourceFate(change["address"], change["action"], fate) for change in others),
+        ]
         those.sort(key=lambda each: (kind_of(each.action).rank, natural(each.address)))
         made = table(("", "resource", "took", "id"), [_fate_cells(each) for each in those])
-        yield from _titled(str(fate).capitalize(), made, is_open=fate in _OPEN or report.success)
+        yield from _titled(str(fate).capitalize(), made, is_open=fate in WRONG or report.success)
     if report.left_out:
         yield Block((f"And {report.left_out:,} actions more, which only the log of the run has.",))
 
 
-def _moved(report: Report) -> Iterator[ResourceFate]:
-    """What was planned and has no operation of its own: imports, moves, what is forgotten."""
-    known = {each.address for each in report.fates}
-    for change in report.planned if report.success else ():
-        if change["address"] not in known:
-            yield ResourceFate(change["address"], change["action"], Fate.DONE)
-
-
 def _fate_cells(each: ResourceFate) -> tuple[str, ...]:
     is_done = each.fate is Fate.DONE
-    word = (DID if is_done else DOES).get(each.action) or (
-        kind_of(each.action).past if is_done else kind_of(each.action).word
-    )
     note = f" ({prose_cell(each.note)})" if each.note else ""
     took = format_seconds(each.seconds) if each.seconds else ""
-    return (prose_cell(word), cell(each.address) + note, took, cell(each.id or "") if is_done else "")
+    return (
+        prose_cell(action_text(each)),
+        cell(each.address) + note,
+        took,
+        cell(each.id or "") if is_done else "",
+    )
 
 
 def _changes(title: str, changes: Sequence[Record]) -> Iterator[Block]:
@@ -139,12 +134,9 @@ def _not_listed(report: Report) -> Iterator[Block]:
 
 
 def _change_cells(change: Record) -> tuple[str, ...]:
-    kind = kind_of(change["action"])
-    is_drift = change["reason"] == "drift"
-    word = _DRIFTED.get(change["action"], kind.past) if is_drift else kind.word
-    shown = prose_cell(word)
-    because = "" if is_drift else prose_cell(reason_text(change["reason"]))
-    return (f"**{shown}**" if kind.rank < kind_of("forget").rank else shown, cell(change["address"]), because)
+    word, because = map(prose_cell, change_text(change["action"], change["reason"]))
+    is_dangerous = kind_of(change["action"]).rank < kind_of("forget").rank
+    return (f"**{word}**" if is_dangerous else word, cell(change["address"]), because)
 
 
 def _titled(title: str, made: Block, *, is_open: bool) -> Iterator[Block]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from hereya_tf.report.changes import kind_of
 from hereya_tf.report.document import Report
 from hereya_tf.report.fates import ACTING_OPERATIONS, ACTING_STEPS, Fate, ResourceFate
-from hereya_tf.words import achieved_text, format_seconds
+from hereya_tf.report.story import StepPart
+from hereya_tf.words import achieved_text, failed_text, format_seconds
 
 _ENDS = {
     "succeeded": "succeeded",
@@ -16,7 +18,7 @@ _ENDS = {
     "orphaned": "was killed, and its engine is still at work,",
     "died": "was killed",
     "timed_out": "has run out of time",
-    "busy": "did not begin: somebody else is at it",
+    "busy": "gave way to somebody else",
 }
 _LOCK_WORDS = {
     "Who": "held by",
@@ -27,8 +29,6 @@ _LOCK_WORDS = {
     "Version": "version",
 }
 _WORTH_TELLING_SECONDS = 0.05
-DID = {"create": "created", "update": "updated", "delete": "destroyed", "replace": "replaced"}
-DOES = {"create": "create", "update": "update", "delete": "destroy", "replace": "replace"}
 
 
 def headline(report: Report) -> str:
@@ -47,7 +47,7 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
         for fate in Fate:
             those = report.those(fate)
             if those:
-                yield str(fate), several(those)
+                yield str(fate), resources_text(those)
         state = state_text(report)
         if state is not None:
             yield "state", state
@@ -107,7 +107,7 @@ def achieved(report: Report) -> str:
     return achieved_text(report.result) if report.result is not None else ""
 
 
-def several(those: Sequence[ResourceFate], most: int = 4) -> str:
+def resources_text(those: Sequence[ResourceFate], most: int = 4) -> str:
     """`3 resources: a, b and c`; of many the first few."""
     names = [each.address + (f" ({each.note})" if each.note else "") for each in those]
     if len(names) > most:
@@ -117,11 +117,26 @@ def several(those: Sequence[ResourceFate], most: int = 4) -> str:
     return f"{len(those)} resource{'s' if len(those) > 1 else ''}: {listed}"
 
 
+def action_text(each: ResourceFate) -> str:
+    """`created` for what is done, `create` for what is not."""
+    kind = kind_of(each.action)
+    return kind.done if each.fate is Fate.DONE else kind.word
+
+
 def fate_text(each: ResourceFate) -> str:
     """One resource: `created aws_instance.web [id=i-1] in 12s`, `create db.main after 2s: …`."""
-    word = (DID if each.fate is Fate.DONE else DOES).get(each.action, each.action)
     identifier = f" [id={each.id}]" if each.id and each.fate is Fate.DONE else ""
     took = each.seconds or 0.0
     seconds = f" after {format_seconds(took)}" if took >= _WORTH_TELLING_SECONDS else ""
     note = f"; {each.note}" if each.note else ""
-    return f"{word} {each.address}{identifier}{seconds}{note}"
+    return f"{action_text(each)} {each.address}{identifier}{seconds}{note}"
+
+
+def step_text(step: StepPart) -> str:
+    """How a step ended: `not needed`, `done after 12s`, `failed after 12s (exit code 1)`."""
+    if step.skipped:
+        return "not needed"
+    if step.ended is None:
+        return "not ended"
+    took = format_seconds(step.seconds or 0.0)
+    return f"done after {took}" if step.ok else f"failed after {took} ({failed_text(step.exit_code)})"

@@ -178,7 +178,7 @@ class Story:
             begun[_ID] = record["id"] or begun[_ID]
             if begun[_EARLIER] is not None:
                 self._open[key] = begun[_EARLIER]
-        elif len(self._actions) < _ACTIONS_KEPT or address in self.planned:  # its beginning is missing
+        elif len(self._actions) < _ACTIONS_KEPT:  # its beginning is missing
             self._actions.append([address, action, status, self._step, moment, moment, record["id"], None])
 
     def _change(self, record: Record) -> None:

@@ -1,20 +1,22 @@
 """A report as plain text: what to know first, what happened, and last the engine's own words in full (pure)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
+from hereya_tf.events import Operation
+from hereya_tf.report.changes import change_text
 from hereya_tf.report.document import Report
 from hereya_tf.report.fates import Fate
-from hereya_tf.report.sentences import DID, DOES, achieved, engine_text, facts, fate_text, headline
+from hereya_tf.report.sentences import achieved, engine_text, facts, fate_text, headline, step_text
 from hereya_tf.report.short_form import captured_text
-from hereya_tf.report.story import Record, StepPart
-from hereya_tf.words import diagnostic_text, failed_text, flat, format_seconds, natural, visible
+from hereya_tf.report.story import Record
+from hereya_tf.words import diagnostic_text, flat, natural, visible
 
 _INDENT = "  "
 
 
 def text_report(report: Report) -> str:
     """The whole report; nothing in it steers a terminal."""
-    lines = [*_head(report), *_outcome(report), *_resources(report), *_steps(report), *_warnings(report)]
+    lines = [*_head(report), *_outcome(report), *_resources(report), *_steps(report), *_diagnostics(report)]
     captured = captured_text(report.stderr, report.stdout) if not report.success else ""
     text = "\n".join(lines) + "\n" + captured
     return visible(text if text.endswith("\n") else text + "\n")
@@ -26,7 +28,7 @@ def outcome_lines(report: Report) -> list[str]:
     lines = [f"{'note' if report.status == 'running' else 'error'}: {flat(report.reason)}"]
     lines += [f"{label}: {flat(text)}" for label, text in facts(report)]
     if report.reproduce is not None:
-        lines.append(f"reproduce: {report.reproduce}")
+        lines.append(f"reproduce: {flat(report.reproduce)}")
     return lines
 
 
@@ -35,7 +37,7 @@ def _head(report: Report) -> Iterator[str]:
     yield f"run {report.run}, from {report.began} to {report.ended}, hereya-tf {report.version}"
     engine = engine_text(report)
     if engine is not None:
-        yield f"engine: {engine}"
+        yield f"engine: {flat(engine)}"
 
 
 def _outcome(report: Report) -> Iterator[str]:
@@ -45,7 +47,7 @@ def _outcome(report: Report) -> Iterator[str]:
         return
     yield achieved(report) or "succeeded"
     if report.reproduce is not None:
-        yield f"reproduce: {report.reproduce}"
+        yield f"reproduce: {flat(report.reproduce)}"
 
 
 def _resources(report: Report) -> Iterator[str]:
@@ -57,38 +59,30 @@ def _resources(report: Report) -> Iterator[str]:
             yield from (_INDENT + flat(fate_text(each)) for each in those)
     if report.left_out:
         yield f"{_INDENT}and {report.left_out} actions more, which only the run's log has"
-    yield from _changes("changes", report.planned if report.operation == "plan" else (), DOES)
-    yield from _changes("changed outside of the engine", report.drifted, DID)
+    yield from _changes("changes", report.planned if report.operation == Operation.PLAN else ())
+    yield from _changes("changed outside of the engine", report.drifted)
 
 
-def _changes(title: str, records: Sequence[Record], words: Mapping[str, str]) -> Iterator[str]:
+def _changes(title: str, records: Sequence[Record]) -> Iterator[str]:
     if records:
         yield from ("", f"{title} ({len(records)}):")
     for record in sorted(records, key=lambda record: natural(record["address"])):
-        reason = f" ({record['reason'].replace('_', ' ')})" if record["reason"] not in (None, "drift") else ""
-        word = words.get(record["action"], record["action"])
-        yield _INDENT + flat(f"{word} {record['address']}{reason}")
+        word, reason = change_text(record["action"], record["reason"])
+        yield _INDENT + flat(f"{word} {record['address']}" + (f" ({reason})" if reason else ""))
 
 
 def _steps(report: Report) -> Iterator[str]:
     if report.steps:
         yield from ("", "steps:")
     for step in report.steps:
-        yield f"{_INDENT}{step.step:<9} {_step_end(step)}"
+        yield f"{_INDENT}{step.step:<9} {step_text(step)}"
         if step.argv:
-            yield f"{_INDENT * 6}{' '.join(step.argv)}"
+            yield f"{_INDENT * 6}{flat(' '.join(step.argv))}"
 
 
-def _step_end(step: StepPart) -> str:
-    if step.skipped:
-        return "not needed"
-    if step.ended is None:
-        return "not ended"
-    took = format_seconds(step.seconds or 0.0)
-    return f"done after {took}" if step.ok else f"failed after {took} ({failed_text(step.exit_code)})"
-
-
-def _warnings(report: Report) -> Iterator[str]:
-    for record in report.warnings:
+def _diagnostics(report: Report) -> Iterator[str]:
+    """Warnings; errors stand in the engine's own words at the end, if it has come to that."""
+    for record in (*(report.diagnostics if not report.stderr.strip() else ()), *report.warnings):
         yield ""
-        yield diagnostic_text(record)
+        first, *more = diagnostic_text(record).split("\n")
+        yield from (first, *(line if line.startswith(_INDENT) else _INDENT + line for line in more))

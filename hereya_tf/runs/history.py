@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from hereya_tf import exact
 from hereya_tf.errors import BadInput
 from hereya_tf.private import write_private
+from hereya_tf.reading import open_regular_file, read_regular_file
 from hereya_tf.supervision.process_table import ProcessIdentity, is_alive
 
 RECORD = "run.json"
@@ -24,7 +25,13 @@ CANCEL = "cancel"
 _SECOND = 16
 # More than the last events of a run that waits.
 _TAIL_BYTES = 1 << 14
+# Nothing of ours is larger.
+_LARGEST_RECORD = 1 << 24
+_LONGEST_LINE = 1 << 26
+_LARGEST_NUMBER = 1e15
 _TEXTS = ("id", "operation", "package", "workspace", "key", "host", "started", "version")
+_LATER_TEXTS = ("engine", "step", "ended", "status", "reason", "reproduce", "failure")
+_NUMBERS = ("attempt", "exit_code", "seconds")
 
 
 class RunRecord(NamedTuple):
@@ -98,10 +105,13 @@ def record_json(record: RunRecord) -> dict[str, Any]:
 def read_record(directory: Path) -> RunRecord | None:
     """The record of a run directory; None when there is none or it makes no sense."""
     try:
-        fields = json.loads((directory / RECORD).read_text(encoding="utf-8"))
+        data = read_regular_file(directory / RECORD, at_most=_LARGEST_RECORD)
+        fields = json.loads(data.decode("utf-8"), parse_constant=exact.refuse_constant)
         # A newer version may have written more: what is not known is passed over.
         known = {name: fields[name] for name in RunRecord._fields if name in fields}
-        if not all(isinstance(known[name], str) for name in _TEXTS):
+        later = all(isinstance(known.get(name), str | None) for name in _LATER_TEXTS)
+        numbers = all(_is_number(known.get(name)) for name in _NUMBERS)
+        if not (later and numbers and all(isinstance(known[name], str) for name in _TEXTS)):
             return None
         known["process"] = _identity(known["process"])
         if known.get("engine_process") is not None:
@@ -109,6 +119,11 @@ def read_record(directory: Path) -> RunRecord | None:
         return RunRecord(**known)
     except (OSError, ValueError, TypeError, LookupError, RecursionError):
         return None
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is none at all, or one that is small enough for words."""
+    return value is None or (isinstance(value, int | float) and abs(value) < _LARGEST_NUMBER)
 
 
 def _identity(fields: Any) -> ProcessIdentity:
@@ -142,8 +157,14 @@ def newest_runs(runs: Path) -> Iterator[RunRecord]:
     """The runs with a readable record, newest first; no more are read than are taken."""
     # Ids tell the second only.
     for _, names in itertools.groupby(reversed(_names(runs)), key=lambda name: name[:_SECOND]):
-        records = filter(None, (read_record(runs / name) for name in names))
+        records = filter(None, (_read_run(runs, name) for name in names))
         yield from sorted(records, key=lambda record: (record.started, record.id), reverse=True)
+
+
+def _read_run(runs: Path, name: str) -> RunRecord | None:
+    """The record, if it is this run's: by the id in it everything else of the run is found."""
+    record = read_record(runs / name)
+    return record if record is not None and record.id == name else None
 
 
 def _names(runs: Path) -> list[str]:
@@ -166,7 +187,7 @@ def find_run(runs: Path, wanted: str) -> RunRecord:
         [name for name in names if name == wanted],
         [name for name in names if name.startswith(wanted) or name.endswith(wanted)],
     ):
-        matches = [record for name in likely if (record := read_record(runs / name)) is not None]
+        matches = [record for name in likely if (record := _read_run(runs, name)) is not None]
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -195,27 +216,37 @@ def request_cancel(directory: Path, record: RunRecord) -> None:
 
 def read_log(directory: Path) -> tuple[Mapping[str, Any], ...]:
     """The events of a run as far as they were written; what a crash or the disk has damaged is left out."""
+    return tuple(log_of(directory))
+
+
+def log_of(directory: Path) -> Iterator[Mapping[str, Any]]:
+    """What `read_log` returns, one after the other: a log may be larger than memory."""
     from hereya_tf.runs.log_events import event_of
 
-    try:
-        text = (directory / EVENTS).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ()
-    events = []
-    for line in text.split("\n"):  # not splitlines: a text may hold U+2028 and its like
+    for line in _lines(directory / EVENTS):
         try:
-            event = exact.loads(line)
+            event = exact.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             continue
         if (read := event_of(event)) is not None:
-            events.append(read)
-    return tuple(events)
+            yield read
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, but for those that nothing of ours has written; none when it cannot be read."""
+    is_rest = False
+    with contextlib.suppress(OSError), open_regular_file(path) as file:
+        while line := file.readline(_LONGEST_LINE):
+            is_whole = line.endswith(b"\n") or len(line) < _LONGEST_LINE
+            if is_whole and not is_rest:
+                yield line
+            is_rest = not is_whole
 
 
 def is_waiting(directory: Path) -> bool:
     """Whether the last that a run has told is that it waits for a lock."""
     try:
-        with (directory / EVENTS).open("rb") as file:
+        with open_regular_file(directory / EVENTS) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
             lines = file.read().split(b"\n")
     except OSError:

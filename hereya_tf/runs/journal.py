@@ -1,6 +1,7 @@
 """The one door through which a run's events leave: numbered, stamped and redacted."""
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -51,7 +52,7 @@ class Journal:
 
     def emit(self, event: Event) -> None:
         """Send one event out."""
-        record, line = self._redacted(self._next(event))
+        record, line = self._redacted(event)
         for sink in self._sinks:
             sink.write(record, line)
         if not self._batching:
@@ -59,8 +60,7 @@ class Journal:
 
     def finish(self, result: Result, revealed: Result | None) -> None:
         """Send the result out; sinks that may reveal get `revealed`, with the outputs as they are."""
-        hidden = self._next(result)
-        record, line = self._redacted(hidden)
+        record, line = self._redacted(result)
         shown, shown_line = record, line
         if revealed is not None:
             shown = {**record, "outputs": revealed.outputs, "env": revealed.env}
@@ -84,14 +84,35 @@ class Journal:
         for sink in self._sinks:
             sink.flush()
 
-    def _next(self, event: Event) -> dict[str, Any]:
+    def _redacted(self, event: Event) -> tuple[Record, str]:
         self._sequence += 1
-        return record_of(event, sequence=self._sequence, seconds=self._clock(), run=self.run)
+        record = record_of(event, sequence=self._sequence, seconds=self._clock(), run=self.run)
+        line = None
+        exposed = _exposed_text(event)
+        if exposed is None:
+            exposed = line = encode(record)
+        if exposed and self.redactor.touches(exposed):
+            record = self.redactor.leaves(record, INTACT)
+            line = None
+        return record, line if line is not None else encode(record)
 
-    def _redacted(self, record: dict[str, Any]) -> tuple[Record, str]:
-        line = encode(record)
-        if not self.redactor.touches(line):
-            return record, line
-        clean = self.redactor.leaves(record, INTACT)
-        assert isinstance(clean, dict)
-        return clean, encode(clean)
+
+def _exposed_text(event: Event) -> str | None:
+    """All text of an event that may have to be redacted; None where it lies deeper.
+
+    Most events are names and numbers, and a busy engine causes thousands.
+    """
+    texts = []
+    kind: Any = type(event)
+    for at in _exposed_fields(kind):
+        value = event[at]
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, tuple | list | dict):
+            return None
+    return "\n".join(texts)
+
+
+@functools.lru_cache(maxsize=64)
+def _exposed_fields(kind: Any) -> tuple[int, ...]:
+    return tuple(at for at, name in enumerate(kind._fields) if name.rstrip("_") not in INTACT)

@@ -65,12 +65,18 @@ def present_outputs(values: Mapping[str, Output], redactor: Redactor, *, reveal:
         if output.value is MISSING:
             continue
         text = output_text(output.value)
-        if not reveal and (output.sensitive or redactor.text(text) != text):
+        if not reveal and (output.sensitive or holds_credential(name, output.value, redactor)):
             withheld.append(name)
             continue
         outputs[name]["value"] = output.value
         env[name] = text
     return Outputs(env, outputs, tuple(withheld))
+
+
+def holds_credential(name: str, value: Any, redactor: Redactor) -> bool:
+    """Whether an output's value would be masked, as a text or in one of its leaves."""
+    text = output_text(value)
+    return redactor.text(text) != text or redactor.leaves({name: value}) != {name: value}
 
 
 class EngineEnd(NamedTuple):

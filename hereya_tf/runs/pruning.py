@@ -72,7 +72,7 @@ def prune(
     the log is completed first. `warn` hears what comes of that. Never raises for what it finds on the disk.
     `now` is in seconds since 1970.
     """
-    broom = _Broom(runs, now, warn, is_dry=dry_run, is_hurried=patience < math.inf)
+    remover = _Remover(runs, now, warn, is_dry=dry_run, is_hurried=patience < math.inf)
     began = time.monotonic()
     if not dry_run:
         _remove_leftovers(runs, warn)
@@ -87,7 +87,7 @@ def prune(
                 return Pruned(tuple(removed), tuple(spared), freed, is_complete=False)
             size = _size(runs / run)
             try:
-                because = broom.sweep(run, size)
+                because = remover.remove(run, size)
             except FileNotFoundError:  # somebody else was faster
                 del kept[run]
                 continue
@@ -101,7 +101,7 @@ def prune(
     return Pruned(tuple(removed), tuple(spared), freed, is_complete=True)
 
 
-class _Broom(NamedTuple):
+class _Remover(NamedTuple):
     """Removes one run after the other, as long as nothing speaks against it."""
 
     runs: Path
@@ -110,7 +110,7 @@ class _Broom(NamedTuple):
     is_dry: bool
     is_hurried: bool
 
-    def sweep(self, run: str, size: int) -> str | None:
+    def remove(self, run: str, size: int) -> str | None:
         """Remove a run, or say why it has to stay. Raises FileNotFoundError."""
         directory = self.runs / run
         if self.is_dry:
@@ -121,9 +121,9 @@ class _Broom(NamedTuple):
             from hereya_tf.runs.adoption import adopt
 
             adopt(self.runs, run, self.warn)
-        return self._remove(directory)
+        return self._move_away(directory)
 
-    def _remove(self, directory: Path) -> str | None:
+    def _move_away(self, directory: Path) -> str | None:
         removed = self.runs / _REMOVED / directory.name
         try:
             descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -6,7 +6,7 @@ from hereya_tf import events
 from hereya_tf.errors import FailureClass
 from hereya_tf.report.document import Report, make_report
 from hereya_tf.report.story import Record, Story
-from hereya_tf.runs.history import RunRecord, find_run, read_log, read_record
+from hereya_tf.runs.history import RunRecord, find_run, log_of, read_record
 
 _KILLED = "the run was killed; this is how far it had come"
 
@@ -25,9 +25,13 @@ def find(runs: Path, wanted: str) -> RunRecord:
 def report_of(runs: Path, record: RunRecord) -> Report:
     """What there is to report of a run, whether it has ended or not."""
     story = Story()
-    log = read_log(runs / record.id)
-    for event in log if log and log[0]["type"] == "run_started" else (_beginning(record), *log):
+    for place, event in enumerate(log_of(runs / record.id)):
+        if place == 0 and event["type"] != "run_started":
+            story.add(_beginning(record))
         story.add(event)
+    if not story.began:
+        story.add(_beginning(record))
+    story.run = record.id
     result = story.result
     if result is None and record.status is not None:
         result = _result(record, story)

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hereya_tf.events import ChangeCounts, ChangeEvent
-from hereya_tf.report.changes import Kind, kind_of, reason_text
+from hereya_tf.report.changes import DRIFT, ChangeKind, change_text, kind_of
 from hereya_tf.ui.styled import Line, Piece, Style, encoded_all, fitted, line_of, with_address
 from hereya_tf.words import flat, natural, visible
 
 # By rank.
 _STYLES = (Style.RED, Style.RED, Style.YELLOW, Style.YELLOW, Style.GREEN, Style.CYAN, Style.CYAN)
-DRIFT = "drift"
 
 
 def plan_lines(
@@ -70,7 +69,7 @@ def _difference_style(line: str) -> Style:
     return Style.PLAIN
 
 
-def _kind(change: ChangeEvent) -> Kind:
+def _kind(change: ChangeEvent) -> ChangeKind:
     return kind_of(change.action)
 
 
@@ -81,10 +80,8 @@ def _resources(counts: ChangeCounts) -> int:
 
 def _row(change: ChangeEvent, width: int | None) -> Line:
     kind = _kind(change)
-    is_drift = change.reason == DRIFT
-    word = kind.past if is_drift else kind.word
+    word, reason = change_text(change.action, change.reason)
     before = line_of(Piece(f"{kind.symbol:>5} {word:<8} ", _STYLES[kind.rank]))
-    reason = "" if is_drift else reason_text(change.reason)
     after = line_of(Piece(f"  ({reason})", Style.DIM)) if reason else ()
     return with_address(before, flat(change.address), after, width)
 
@@ -113,6 +110,6 @@ def _counts(counts: ChangeCounts, title: str) -> Line:
 
 
 def _drift_counts(changes: Sequence[ChangeEvent], title: str) -> Line:
-    words = Counter(_kind(change).past for change in changes)
+    words = Counter(_kind(change).by_others for change in changes)
     said = ", ".join(f"{count:,} {word}" for word, count in words.items())
     return line_of(Piece(f"{flat(title)}: ", Style.BOLD), f"{said} outside of the engine")

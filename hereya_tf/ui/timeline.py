@@ -49,14 +49,14 @@ def timeline_lines(
     bar_cells = width - 2 - name_cells - 2 - _TOOK_CELLS - 2
     if bar_cells < _BAR_CELLS:
         name_cells, bar_cells = max(_NAME_CELLS, width - 2 - 2 - _TOOK_CELLS), 0
-    plan = _Place(look, name_cells, bar_cells, timeline.seconds)
-    lines: list[Line] = [*_head(timeline, width), (), *_axis(plan)]
-    lines += _rows(timeline.rows, chosen, plan)
-    lines += [(), *_tail(timeline, plan, width)]
+    room = _Room(look, name_cells, bar_cells, timeline.seconds)
+    lines: list[Line] = [*_head(timeline, width), (), *_axis(room)]
+    lines += _rows(timeline.rows, chosen, room)
+    lines += [(), *_tail(timeline, room, width)]
     return encoded_all((fitted(line, width) for line in lines), color=color)
 
 
-class _Place(NamedTuple):
+class _Room(NamedTuple):
     """How much room there is for names and bars, in cells, and for how many seconds."""
 
     look: _Look
@@ -93,14 +93,14 @@ def _head(timeline: Timeline, width: int) -> Iterator[Line]:
 _STATUS_STYLES = {"succeeded": Style.BOLD_GREEN, "running": Style.BOLD, "cancelled": Style.BOLD_YELLOW}
 
 
-def _axis(place: _Place) -> Iterator[Line]:
-    if place.bar_cells:
-        end = fine(place.seconds)
-        before = " " * (2 + place.name_cells + 2 + _TOOK_CELLS + 2)
-        yield line_of(Piece(f"{before}0s{end:>{place.bar_cells - 2}}", Style.DIM))
+def _axis(room: _Room) -> Iterator[Line]:
+    if room.bar_cells:
+        end = fine(room.seconds)
+        before = " " * (2 + room.name_cells + 2 + _TOOK_CELLS + 2)
+        yield line_of(Piece(f"{before}0s{end:>{room.bar_cells - 2}}", Style.DIM))
 
 
-def _rows(rows: Sequence[Row], chosen: Sequence[Row | None], place: _Place) -> Iterator[Line]:
+def _rows(rows: Sequence[Row], chosen: Sequence[Row | None], room: _Room) -> Iterator[Line]:
     """Every row that was chosen, and at the end of each step how many were not."""
     hidden: list[Row] = []
     for row, shown in zip(rows, chosen, strict=True):
@@ -110,7 +110,7 @@ def _rows(rows: Sequence[Row], chosen: Sequence[Row | None], place: _Place) -> I
         if shown is None:
             hidden.append(row)
         else:
-            yield _row(shown, place)
+            yield _row(shown, room)
     yield from _left_out(hidden)
 
 
@@ -120,19 +120,19 @@ def _left_out(hidden: Sequence[Row]) -> Iterator[Line]:
         yield line_of(Piece(f"    and {len(hidden):,} more, none longer than {longest}", Style.DIM))
 
 
-def _row(row: Row, place: _Place) -> Line:
+def _row(row: Row, room: _Room) -> Line:
     style = _style(row)
     indent = _indent(row)
-    name = cut_middle(_label(row), place.name_cells - len(indent), ellipsis=place.look.ellipsis)
-    filling = " " * (place.name_cells - len(indent) - cell_width(name))
+    name = cut_middle(_label(row), room.name_cells - len(indent), ellipsis=room.look.ellipsis)
+    filling = " " * (room.name_cells - len(indent) - cell_width(name))
     took = "" if row.state is State.SKIPPED else fine(row.seconds)
     line = line_of(
-        Piece(_mark(row, place.look), style),
+        Piece(_mark(row, room.look), style),
         " " + indent,
         Piece(name, style if row.state is not State.OK else Style.PLAIN),
         f"{filling}  {took:>{_TOOK_CELLS}}",
     )
-    return (*line, Piece("  "), *_bar(row, place, style)) if place.bar_cells else line
+    return (*line, Piece("  "), *_bar(row, room, style)) if room.bar_cells else line
 
 
 def _indent(row: Row) -> str:
@@ -165,14 +165,14 @@ def _style(row: Row) -> Style:
     return Style.DIM if row.kind in (Kind.WAIT, Kind.ENGINE) or row.state is State.SKIPPED else Style.PLAIN
 
 
-def _bar(row: Row, place: _Place, style: Style) -> Line:
+def _bar(row: Row, room: _Room, style: Style) -> Line:
     """At least one cell, so that what took no time is seen."""
     if row.state is State.SKIPPED:
         return ()
-    scale = place.bar_cells / place.seconds if place.seconds > 0 else 0.0
-    begin = min(int(row.begin * scale), place.bar_cells - 1)
-    end = min(max(begin + 1, round(row.end * scale)), place.bar_cells)
-    look = place.look
+    scale = room.bar_cells / room.seconds if room.seconds > 0 else 0.0
+    begin = min(int(row.begin * scale), room.bar_cells - 1)
+    end = min(max(begin + 1, round(row.end * scale)), room.bar_cells)
+    look = room.look
     character = look.path if row.is_critical else look.other
     if row.kind is not Kind.ACTION:
         character = look.step if row.kind is Kind.STEP else look.wait
@@ -180,9 +180,9 @@ def _bar(row: Row, place: _Place, style: Style) -> Line:
     return line_of(" " * begin, Piece(character * (end - begin - 1) + last, style))
 
 
-def _tail(timeline: Timeline, place: _Place, width: int) -> Iterator[Line]:
+def _tail(timeline: Timeline, room: _Room, width: int) -> Iterator[Line]:
     """What the marks mean, and how far they can be believed."""
-    look = place.look
+    look = room.look
     shown = [f"{look.marked} critical path"] if timeline.path_seconds else []
     shown += [f"{look.failed} failed"] if any(row.state is State.FAILED for row in timeline.rows) else []
     if any(row.state is State.UNFINISHED for row in timeline.rows):

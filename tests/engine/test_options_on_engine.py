@@ -357,7 +357,11 @@ def test_events_result_and_reports_go_into_private_files(
     assert [json.loads(line) for line in files["events"].read_text().splitlines()] == ran.events
     body = {name: ran.result[name] for name in ran.result if name not in ("v", "seq", "ts", "run", "type")}
     assert json.loads(files["result.json"].read_text()) == body
-    assert json.loads(files["report.json"].read_text()) == body
+    report = json.loads(files["report.json"].read_text())
+    assert {name: report[name] for name in body if name != "engine"} == {
+        name: body[name] for name in body if name != "engine"
+    }
+    assert {name: report["engine"][name] for name in ("name", "version")} == body["engine"]
     assert f"error: {ran.result['reason']}\n" in files["report.txt"].read_text()
     assert {stat.S_IMODE(file.stat().st_mode) for file in files.values()} == {0o600}
 
@@ -373,7 +377,7 @@ def test_events_result_and_reports_go_into_private_files(
         pytest.param(("--expect-no-changes",), id="expect-no-changes"),
         pytest.param(("--policy", "true"), id="policy"),
         pytest.param(("--retries", "2"), id="retries"),
-        *(pytest.param(("--report-file", f"report.{end}"), id=end) for end in ("md", "xml", "html", "pdf")),
+        pytest.param(("--report-file", "report.pdf"), id="pdf"),
     ],
 )
 @pytest.mark.parametrize("operation", ["provision", "destroy", "plan"])

@@ -1,4 +1,4 @@
-"""The files a caller asks for: the result, the report of a failure, the events."""
+"""The files a caller asks for: the result, reports, the events."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hereya_tf.report.formats import SUFFIXES
 from tests.command_line import CommandLine
 from tests.conftest import MakePackage
 from tests.fake_engine import FakeEngine
@@ -100,18 +101,36 @@ def test_reports_of_a_failure(provision: Any, tmp_path: Path) -> None:
     assert text.read_text().endswith(said)
     assert ran.stderr.count(said) == 1
     report = json.loads(document.read_text())
-    assert (report["reason"], report["failure"]["stderr"]) == (
+    assert (report["reason"], report["failure"]["stderr"], report["is_interim"]) == (
         "no quota: ask for more",
         "Error: no quota\n\nask for more\n\nand more\n",
+        False,
     )
     assert Path(report["report"]).read_text() == text.read_text()
 
 
-def test_a_success_has_no_report(provision: Any, tmp_path: Path) -> None:
-    file = tmp_path / "report.txt"
+BEGINNINGS = {
+    ".txt": "provision of ",
+    ".md": "### ✅ provision of ",
+    ".json": "{\n",
+    ".xml": "<?xml ",
+    ".html": "<!doctype html>",
+}
 
-    assert provision("--report-file", file, plays=SUCCEEDS).exit_code == 0
-    assert not file.exists()
+
+def test_every_ending_has_its_form_and_a_success_has_reports_too(provision: Any, tmp_path: Path) -> None:
+    files = [tmp_path / f"report{ending}" for ending in SUFFIXES]
+    options = [word for file in files for word in ("--report-file", file)]
+
+    ran = provision(*options, "--json", plays=SUCCEEDS)
+
+    assert (ran.exit_code, ran.result["report"]) == (0, None)
+    assert set(BEGINNINGS) == set(SUFFIXES)
+    for file in files:
+        assert file.read_text().lower().startswith(BEGINNINGS[file.suffix]), file
+        assert (mode(file), "hunter22" in file.read_text()) == (0o600, False)
+    kept = Path(os.environ["HEREYA_TF_STATE_DIR"], "runs", ran.result["run"])
+    assert not (kept / "report.txt").exists()
 
 
 @pytest.mark.behaviour("F7")
@@ -153,19 +172,22 @@ def test_events_go_into_a_private_file(provision: Any, tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_costs_a_warning(provision: Any, tmp_path: Path, option: str) -> None:
     file = tmp_path / "nowhere" / "file.json"
 
-    ran = provision(option, file, plays=FAILS if option == "--report-file" else SUCCEEDS)
+    ran = provision(option, file, plays=SUCCEEDS)
 
-    assert ran.exit_code == (1 if option == "--report-file" else 0)
+    assert ran.exit_code == 0
     assert ran.stderr.count(f"warning: `{file}` cannot be written: No such file or directory\n") == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
-@pytest.mark.parametrize("option", ["--result-file", "--events-file"])
-def test_a_full_disk_costs_a_warning(provision: Any, option: str) -> None:
-    ran = provision(option, "/dev/full", plays=SUCCEEDS)
+@pytest.mark.parametrize("option", ["--result-file", "--events-file", "--report-file"])
+def test_a_full_disk_costs_a_warning(provision: Any, tmp_path: Path, option: str) -> None:
+    file = tmp_path / "full.txt"
+    file.symlink_to("/dev/full")
+
+    ran = provision(option, file, plays=SUCCEEDS)
 
     assert (ran.exit_code, ran.stdout) == (0, "name=db\n")
-    complaint = "warning: `/dev/full` is not complete: it cannot be written any further\n"
+    complaint = f"warning: `{file}` is not complete: it cannot be written any further\n"
     assert ran.stderr.count(complaint) == 1
 
 
@@ -178,11 +200,11 @@ def test_a_device_is_written_to_and_left_as_it_is(provision: Any) -> None:
     assert Path("/dev/null").stat().st_mode == before
 
 
-@pytest.mark.parametrize("option", ["--result-file", "--events-file"])
+@pytest.mark.parametrize("option", ["--result-file", "--events-file", "--report-file"])
 def test_a_pipe_that_nobody_reads_never_stops_a_run(
     cli: CommandLine, fake_engine: FakeEngine, package: Path, tmp_path: Path, option: str
 ) -> None:
-    pipe = tmp_path / "pipe"
+    pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
     much: dict[str, Any] = {"message": {"type": "log", "@message": "x" * 50_000}}
     actions: list[Any] = [*[much] * 10, {"message": SUMMARY}]

@@ -109,12 +109,11 @@ def test_without_json_it_is_said_on_stderr(
 ) -> None:
     ran = cli(*("destroy", *arguments.split()), "--yes", "-q", "--engine", fake_engine.path, cwd=place)
 
-    first, second, third, last = ran.stderr.splitlines()
+    labels = [line.split(": ")[0] for line in ran.stderr.splitlines()]
     assert (ran.exit_code, ran.stdout) == (3, "")
-    assert first.startswith("error: ")
-    assert second.startswith("class: bad-")
-    assert third.startswith("hint: ")
-    assert last.startswith("report: ")
+    assert labels == ["error", "class", "state", "hint", "reproduce", "report"]
+    assert "\nclass: bad-" in ran.stderr
+    assert "\nstate: as it was before: no resource was touched\n" in ran.stderr
 
 
 def test_a_request_on_stdin_is_refused_too(cli: CommandLine, fake_engine: FakeEngine, place: Path) -> None:
@@ -143,11 +142,14 @@ def test_a_refusal_never_repeats_a_value(cli: CommandLine, place: Path) -> None:
         ("-p", "name:={hunter22"),
         ("-p", "zones=hunter22"),
         ("-e", "hunter22"),
+        ("-e", "A=hunter22", "-p", "nmae=x"),
+        ("--backend-config", "password=hunter22", "-p", "nmae=x"),
+        ("--engine-arg", "apply=hunter22", "-p", "nmae=x"),
     ):
-        ran = cli("provision", "hello", *arguments, "--yes", cwd=place)
+        ran = cli("provision", "hello", *arguments, "--yes", "--report-file", "report.json", cwd=place)
 
         assert ran.exit_code == 3
-        assert "hunter22" not in ran.stderr
+        assert "hunter22" not in ran.stderr + (place / "report.json").read_text()
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
         ),
         pytest.param(
             "provision --yes --report-file report.pdf",
-            "error: `--report-file report.pdf` has none of the endings `.txt` and `.json`\n"
+            "error: `--report-file report.pdf` has none of the endings `.txt`, `.md`, `.json`, `.xml` and `.html`\n"
             "hint: the ending says what the report is to be\n",
             id="a report of an unknown kind",
         ),

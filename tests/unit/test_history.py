@@ -149,6 +149,10 @@ def spoilt(**changed: Any) -> str:
         pytest.param(spoilt(process={"pid": 7, "started": 7}), id="start-is-a-number"),
         pytest.param(spoilt(process={"pid": 7}), id="no-start"),
         pytest.param(spoilt(engine_process=[7, "a"]), id="engine-is-a-list"),
+        pytest.param(spoilt(reproduce=["a"]), id="a-command-is-a-list"),
+        pytest.param(spoilt(status=1), id="status-is-a-number"),
+        pytest.param(spoilt(seconds="3.5"), id="seconds-are-a-text"),
+        pytest.param(spoilt(exit_code=[]), id="exit-code-is-a-list"),
     ],
 )
 def test_a_record_that_makes_no_sense_is_none(tmp_path: Path, text: str) -> None:

@@ -224,3 +224,19 @@ def test_what_is_known_of_the_state(
     failure_class: FailureClass, errors: tuple[Diagnostic, ...], end: EngineEnd, expected: StateInfo
 ) -> None:
     assert state_info(failure_class, errors, end) == expected
+
+
+@pytest.mark.behaviour("F7")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param("secret_access_key", "a1B2" * 10, id="by the output's name"),
+        pytest.param("pair", {"secret_key": "a1B2" * 10}, id="by a name in it"),
+        pytest.param("settings", {"text": "password:\thunter22"}, id="in a leaf alone"),
+        pytest.param("url", "https://user:pass@host", id="by its form"),
+    ],
+)
+def test_an_output_that_would_be_masked_has_no_value_at_all(name: str, value: Any) -> None:
+    shown = present_outputs({name: Output(False, "string", value)}, Redactor(), reveal=False)
+
+    assert shown == Outputs({}, {name: {"type": "string", "sensitive": False}}, (name,))

@@ -22,6 +22,7 @@ from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.supervision.patience import Move
 from hereya_tf.supervision.process import CHUNK_BYTES, Command, Exit, Tail, Watcher, run_command
 from hereya_tf.supervision.process_table import ProcessIdentity, identify, is_alive
+from tests.fake_engine import wait_for
 
 LONG = 60.0
 """Seconds that no test takes unless the product hangs."""
@@ -745,6 +746,21 @@ def test_an_exception_in_a_watcher_ends_the_engine_gracefully(supervision: Super
     assert not is_alive(supervision.started[0])
 
 
+def test_the_engine_is_asked_before_that_is_told(supervision: Supervision) -> None:
+    """To write reports takes time, and whoever has asked may have given little."""
+    signals = supervision.directory / "signals"
+    supervision.ask_when(b"ready")
+
+    def note(move: Move) -> None:
+        supervision.moves.append(move)
+        wait_for(lambda: signals.read_text() if signals.exists() else None, 30, "a signal")
+
+    supervision.watcher = supervision.watcher._replace(cancelling=note)
+    supervision.python(_LISTENING)
+
+    assert (supervision.moves, signals.read_text()) == ([Move.ASK], "<SIGINT>")
+
+
 def test_a_watcher_that_fails_for_good_does_not_keep_the_engine_from_being_asked(
     supervision: Supervision,
 ) -> None:
@@ -753,7 +769,7 @@ def test_a_watcher_that_fails_for_good_does_not_keep_the_engine_from_being_asked
     supervision.ask_when(b"ready")
 
     with pytest.raises(WatcherFailed):
-        # The one that was announced is not sent; the second one is.
+        # It has been asked before that fails to be told.
         supervision.python(_LISTENING, clock=Hurried(60))
 
     assert (supervision.directory / "signals").read_text() == "<SIGINT>"

@@ -269,8 +269,8 @@ def test_a_report_before_the_end_has_what_is_in_flight_as_errors() -> None:
 
 def test_each_resource_that_has_drifted_is_a_failure_of_drift() -> None:
     assert shown(reports.drifted()) == [
-        Shown("net_rule.web (drift)", "failure", "drift", "updated outside of the engine"),
-        Shown("store_bucket.old (drift)", "failure", "drift", "destroyed outside of the engine"),
+        Shown("net_rule.web (drift)", "failure", "drift", "changed outside of the engine"),
+        Shown("store_bucket.old (drift)", "failure", "drift", "deleted outside of the engine"),
         Shown("init", "passed", None, None),
         Shown("drift", "passed", None, None),
     ]
@@ -281,7 +281,7 @@ def test_what_a_plan_would_change_is_skipped() -> None:
         Shown("net_zone.shop (create)", "skipped", "planned", "to be created"),
         Shown("db_instance.main (replace)", "skipped", "planned", "to be replaced"),
         Shown("net_rule.web (delete)", "skipped", "planned", "to be destroyed"),
-        Shown("net_zone.shop (drift)", "skipped", "drift", "updated outside of the engine"),
+        Shown("net_zone.shop (drift)", "skipped", "drift", "changed outside of the engine"),
         Shown("init", "passed", None, None),
         Shown("plan", "passed", None, None),
     ]

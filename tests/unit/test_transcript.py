@@ -33,7 +33,8 @@ class Listener:
     ) -> None:
         self.events: list[Mapping[str, Any]] = []
         self.flushes = 0
-        journal = Journal("run", Redactor(secrets), [Sink(self._write, self._flush)], clock=lambda: 0.0)
+        self.redactor = Redactor(secrets)
+        journal = Journal("run", self.redactor, [Sink(self._write, self._flush)], clock=lambda: 0.0)
         self.transcript = Transcript(
             journal, Step.APPLY, "terraform", streams=streams, engine_messages=engine_messages
         )
@@ -346,3 +347,26 @@ def test_the_error_of_a_failed_delete_is_told_as_the_provider_s(engine: str) -> 
 
     (error,) = [event for event in listener.events if event["type"] == "diagnostic"]
     assert (error["class"], error["address"]) == ("provider-error", None)
+
+
+@pytest.mark.behaviour("F7")
+def test_the_state_of_an_emergency_is_in_no_message() -> None:
+    state = {"resources": [{"attributes": {"result": "nobody-knows-this-secret"}}]}
+    listener = Listener(engine_messages=True).hears(message("log", "Emergency state dump", state=state))
+
+    assert [event["message"]["state"] for event in listener.events if event["type"] == "engine_message"] == [
+        MASK
+    ]
+    assert "nobody-knows" not in json.dumps(listener.events)
+
+
+@pytest.mark.behaviour("F7")
+def test_an_output_that_is_to_be_masked_is_masked_in_the_message_that_tells_its_value() -> None:
+    listener = Listener(engine_messages=True)
+    listener.redactor.secret_outputs = frozenset(("endpoint", "unknown"))
+    value = {"sensitive": False, "type": "string", "value": "host-7.internal"}
+    listener.hears(
+        message("outputs", "Outputs: 2", outputs={"endpoint": value, "unknown": {"sensitive": False}})
+    )
+
+    assert listener.events[-1]["message"]["outputs"]["endpoint"]["value"] == MASK

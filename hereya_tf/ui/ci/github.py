@@ -37,11 +37,16 @@ def _json(text: str) -> str:
     return text.replace(_OLD_COMMAND, "#\\u0023[")
 
 
+def _markup(text: str) -> str:
+    """HTML or XML with the same meaning: only its texts can hold such, and references may stand there."""
+    return _COMMAND.sub(r"\1\2&#58;", text).replace(_OLD_COMMAND, "##&#91;")
+
+
 def _commands(text: str) -> bool:
     return _OLD_COMMAND in text or _COMMAND.search(text) is not None
 
 
-GUARD = Guard(_talk, _shell, _json, _commands)
+GUARD = Guard(talk=_talk, shell=_shell, json=_json, markup=_markup, commands=_commands)
 
 
 def _begin(part: Part) -> str:

@@ -25,8 +25,8 @@ def _end(part: Part) -> str:
 
 
 def _name(part: Part) -> str:
-    """One of its own for every section of a job, which may have many runs."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "-", f"{part.step}.{part.number}.{part.run}")
+    """One of its own for every section of a job, which may have many runs; steps and ids hold nothing else."""
+    return f"{part.step}.{part.number}.{part.run}"
 
 
 def _shell(text: str) -> str:
