@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hereya_tf.report.document import Report
 from hereya_tf.report.sentences import lock_text, state_text
-from hereya_tf.report.story import Record
+from hereya_tf.words import Record
 
 MOST = 10
 """Of each severity: what GitHub takes from one step."""

@@ -1,10 +1,12 @@
 """Everything that a report says of a run, as one value for every form of it (pure)."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from hereya_tf.report.fates import ACTING_OPERATIONS, Fate, ResourceFate, fates_of
-from hereya_tf.report.story import EngineFacts, Record, StepPart, Story, seconds_between
+from hereya_tf.report.story import EngineFacts, StepPart, Story, seconds_between
+from hereya_tf.words import Record
 
 _INTERRUPTED = {
     "timeout": ("timed-out", "the time limit has passed"),
@@ -148,7 +150,7 @@ def _lock(story: Story, failure: Mapping[str, Any], failure_class: str | None) -
     found = failure["state"]["lock"]
     if found:
         since = found.get("Created")
-        return LockFacts("state", tuple(found.items()), since, age_of(since, story.last) if since else None)
+        return LockFacts("state", tuple(found.items()), since, _age(since, story.last))
     wait = story.waits[-1] if story.waits else None
     if wait is None or wait.holder is None or (failure_class != "busy" and wait.ended is not None):
         return None
@@ -159,10 +161,11 @@ def _lock(story: Story, failure: Mapping[str, Any], failure_class: str | None) -
     )
 
 
-def age_of(since: str, now: str) -> float | None:
-    """Seconds between a lock's `Created`, as an engine prints it, and a moment; None when it makes no sense."""
-    # Go prints `2026-11-30 01:57:28.123456789 +0000 UTC`.
-    words = since.split()
-    if len(words) >= 3:
-        since = f"{words[0]}T{words[1][:15]}{words[2]}"
-    return seconds_between(since, now) or None
+def _age(created: str | None, now: str) -> float | None:
+    """Seconds since a lock was made, as its engine has written it down; None when that is not known."""
+    from hereya_tf.failure.lock_info import age_of
+
+    try:
+        return age_of(created or "", datetime.fromisoformat(now).timestamp())
+    except ValueError:  # a damaged log
+        return None

@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from hereya_tf.events import Operation
-from hereya_tf.report.story import ActionPart, Record, Story, seconds_between
-from hereya_tf.words import natural
+from hereya_tf.report.story import ActionPart, Story, seconds_between
+from hereya_tf.words import Record, natural
 
 ACTING_STEPS = frozenset(("apply", "destroy"))
 ACTING_OPERATIONS = frozenset((Operation.PROVISION, Operation.DESTROY, Operation.APPLY))

@@ -11,8 +11,8 @@ from hereya_tf.report.html_look import SCRIPT, STYLE
 from hereya_tf.report.html_source import diagnostic
 from hereya_tf.report.page import code, command, definitions, escaped, page, sentence
 from hereya_tf.report.sentences import achieved, action_text, engine_text, headline, lock_text, state_text
-from hereya_tf.report.story import Record, StepPart
-from hereya_tf.words import failed_text, format_seconds, natural
+from hereya_tf.report.story import StepPart
+from hereya_tf.words import Record, failed_text, format_seconds, natural
 
 # Longer lists of what went as it should are folded; so is longer output.
 _ROWS_OPEN = 12

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from hereya_tf.report.page import code, definitions, escaped
 from hereya_tf.report.snippet import marked_lines
-from hereya_tf.report.story import Record
 from hereya_tf.source import SourceLine
+from hereya_tf.words import Record
 
 _TONES = {"error": "red", "warning": "amber"}
 

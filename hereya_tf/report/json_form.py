@@ -7,7 +7,7 @@ from typing import Any
 from hereya_tf import events, exact
 from hereya_tf.outputs.json_layout import lay_out
 from hereya_tf.report.document import Report
-from hereya_tf.report.story import Record
+from hereya_tf.words import Record
 
 # What steers a terminal; JSON has another way to write it.
 _STEERING = re.compile(

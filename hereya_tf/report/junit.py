@@ -18,9 +18,9 @@ from hereya_tf.report.fates import Fate, ResourceFate
 from hereya_tf.report.sentences import achieved, engine_text, step_text
 from hereya_tf.report.short_form import captured_text
 from hereya_tf.report.snippet import snippet_text
-from hereya_tf.report.story import Record, StepPart
+from hereya_tf.report.story import StepPart
 from hereya_tf.report.text import outcome_lines
-from hereya_tf.words import diagnostic_text, flat, visible
+from hereya_tf.words import Record, diagnostic_text, flat, visible
 
 _LONGEST_NAME = 300
 _LONGEST_TEXT = 20_000

@@ -12,8 +12,8 @@ from hereya_tf.report.markdown_text import cell, code, fence, prose, prose_cell
 from hereya_tf.report.sentences import achieved, action_text, engine_text, facts, headline
 from hereya_tf.report.short_form import captured_text
 from hereya_tf.report.snippet import snippet_text
-from hereya_tf.report.story import Record, StepPart
-from hereya_tf.words import failed_text, format_seconds, natural
+from hereya_tf.report.story import StepPart
+from hereya_tf.words import Record, failed_text, format_seconds, natural
 
 _SYMBOLS = {"succeeded": "✅", "cancelled": "⚠️", "cancelling": "⚠️", "busy": "⚠️", "running": "⏳"}
 _PLANNING = (Operation.PLAN, Operation.DRIFT)

@@ -1,8 +1,7 @@
 """The source that a diagnostic points at (pure)."""
 
-from hereya_tf.report.story import Record
 from hereya_tf.source import SourceLine, source_lines
-from hereya_tf.words import flat
+from hereya_tf.words import Record, flat
 
 # Stands where a secret was: what is meant by numbers of characters is somewhere else then.
 _REDACTED = "[redacted]"

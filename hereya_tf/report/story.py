@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-Record = Mapping[str, Any]
-"""An event as the JSON object of the contract."""
+from hereya_tf.words import Record
 
 _ACTIONS_KEPT = 10_000
 _DIAGNOSTICS_KEPT = 100
 # Where these fields are in the list that an action is here.
 _STATUS, _ENDED, _ID, _EARLIER = 2, 5, 6, 7
-# What comes and goes without a change; only a timeline wants it.
-_PASSING = frozenset(("refresh", "open", "renew", "close", "read"))
+PASSING = frozenset(("refresh", "open", "renew", "close", "read"))
+"""What comes and goes without a change; only a timeline wants it."""
 
 
 class EngineFacts(NamedTuple):
@@ -67,7 +66,7 @@ class Story:
     """
 
     def __init__(self, *, keep_reads: bool = False, asked: Callable[[], None] = lambda: None) -> None:
-        self._skipped = frozenset() if keep_reads else _PASSING
+        self._skipped = frozenset() if keep_reads else PASSING
         self._asked = asked
         self.run = self.operation = self.package = self.workspace = self.version = ""
         self.began = self.last = ""

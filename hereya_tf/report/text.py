@@ -8,8 +8,7 @@ from hereya_tf.report.document import Report
 from hereya_tf.report.fates import Fate
 from hereya_tf.report.sentences import achieved, engine_text, facts, fate_text, headline, step_text
 from hereya_tf.report.short_form import captured_text
-from hereya_tf.report.story import Record
-from hereya_tf.words import diagnostic_text, flat, natural, visible
+from hereya_tf.words import Record, diagnostic_text, flat, natural, visible
 
 _INDENT = "  "
 

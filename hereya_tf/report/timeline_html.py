@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator
 
 from hereya_tf.report.page import code, definitions, escaped, page
+from hereya_tf.report.story import PASSING
 from hereya_tf.report.timeline import PATH_SENTENCE, Kind, Row, State, Timeline, fine, notes, totals
 from hereya_tf.report.timeline_look import SCRIPT, STYLE
 from hereya_tf.words import format_seconds
 
 _TONES = {"succeeded": "green", "cancelled": "amber", "busy": "amber", "running": "soft"}
-_READS = frozenset(("refresh", "read", "open", "renew", "close"))
 # Up to so many seconds lines are a round decimal apart, then a round part of an hour or a day.
 _TENS = 10
 _TICKS = (15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
@@ -158,7 +158,7 @@ def _classes(row: Row) -> Iterator[str]:
         yield "wait"
     if row.is_critical:
         yield "path"
-    if row.action in _READS:
+    if row.action in PASSING:
         yield "read"
     if row.state is not State.OK:
         yield str(row.state)

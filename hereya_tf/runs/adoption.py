@@ -18,7 +18,6 @@ from hereya_tf.engine import EngineName
 from hereya_tf.engine.commands import DOCUMENT_STEPS, Step
 from hereya_tf.errors import FailureClass
 from hereya_tf.failure.diagnosis import diagnose, worth_telling
-from hereya_tf.failure.hints import hints_of
 from hereya_tf.locks import tickets
 from hereya_tf.private import write_private
 from hereya_tf.redaction import Redactor
@@ -109,21 +108,21 @@ def _complete(directory: Path, record: history.RunRecord) -> str:
     text = "".join(events.encode(event) + "\n" for event in known) + "".join(f"{line}\n" for line in lines)
     write_private(directory / history.EVENTS, text)
     ended = events.timestamp(time.time())
-    story = result.reason or ""
+    sentence = result.reason or ""
     history.write_record(
         directory,
         record._replace(
             ended=ended,
             status=result.status,
             exit_code=result.exit_code,
-            reason=journal.redactor.text(story),
+            reason=journal.redactor.text(sentence),
             failure=result.failure and result.failure.class_,
             engine_process=None,
         ),
     )
     # Last: until the record says that the run has ended, all of this can be done again.
     remove_all_but_kept(directory)
-    return story
+    return sentence
 
 
 def _open_step(known: Sequence[Any]) -> _OpenStep | None:
@@ -155,13 +154,16 @@ def _replay(
     rendered = "\n".join(render_diagnostic(error, marks=True) for error in told)
     assert result.failure is not None
     state = _state(directory, Path(record.package), summary, engine)
+    hint = result.failure.hint
+    if state.saved is False:
+        from hereya_tf.failure.hints import hints_of
+
+        hint = "\n".join(hints_of(FailureClass.STATE_NOT_SAVED, engine))
     return result._replace(
-        reason=_story(record.id, step, summary, state),
+        reason=_sentence(record.id, step, summary, state),
         changes=summary.done if step in _ACTING else result.changes,
         failure=result.failure._replace(
-            hint="\n".join(hints_of(FailureClass.STATE_NOT_SAVED, engine))
-            if state.saved is False
-            else result.failure.hint,
+            hint=hint,
             diagnostics=tuple(diagnostic_event(error, engine, summary.failed) for error in told),
             stderr="\n".join(part for part in (rendered, stderr) if part),
             state=state,
@@ -179,14 +181,16 @@ def _take_in(raw: Path, take: Callable[[bytes], None]) -> str:
         return read_text(file)
 
 
-def _story(run: str, step: Step, summary: Summary, state: events.StateInfo) -> str:
-    story = f"run `{run}` was killed in step {step}"
+def _sentence(run: str, step: Step, summary: Summary, state: events.StateInfo) -> str:
+    sentence = f"run `{run}` was killed in step {step}"
     if step in _ACTING:
         came_to_its_end = summary.final is not None
-        story += f", and its engine {'went on to its end' if came_to_its_end else 'ended without finishing'}"
+        sentence += (
+            f", and its engine {'went on to its end' if came_to_its_end else 'ended without finishing'}"
+        )
     if state.errored_state is not None:
-        story += f"; the state could not be saved, and the only complete copy is `{state.errored_state}`"
-    return story
+        sentence += f"; the state could not be saved, and the only complete copy is `{state.errored_state}`"
+    return sentence
 
 
 def _state(directory: Path, package: Path, summary: Summary, engine: str) -> events.StateInfo:

@@ -3,11 +3,12 @@
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from hereya_tf.events import Event, Result, encode, record_of
 from hereya_tf.redaction import Redactor
+from hereya_tf.words import Record
 
 # String leaves under these keys are names, not values: a secret such as `main` must not destroy an address.
 # fmt: off
@@ -17,7 +18,6 @@ INTACT = frozenset((
     "@timestamp", "@level", "@module", "key", "package", "filename", "signal", "name", "version", "since",
 ))
 # fmt: on
-Record = Mapping[str, Any]
 
 
 class Sink(NamedTuple):

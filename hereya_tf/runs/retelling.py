@@ -5,8 +5,9 @@ from pathlib import Path
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
 from hereya_tf.report.document import Report, make_report
-from hereya_tf.report.story import Record, Story
+from hereya_tf.report.story import Story
 from hereya_tf.runs.history import RunRecord, find_run, log_of, read_record
+from hereya_tf.words import Record
 
 _KILLED = "the run was killed; this is how far it had come"
 
@@ -17,7 +18,7 @@ def find(runs: Path, wanted: str) -> RunRecord:
     if record.state == "died":
         from hereya_tf.runs.adoption import adopt
 
-        adopt(runs, record.id, lambda _story: None)
+        adopt(runs, record.id, lambda _sentence: None)
         record = read_record(runs / record.id) or record
     return record
 

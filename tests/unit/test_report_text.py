@@ -6,7 +6,7 @@ import pytest
 
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
-from hereya_tf.report.document import Report, age_of
+from hereya_tf.report.document import Report
 from hereya_tf.report.sentences import lock_text, resources_text
 from hereya_tf.report.text import outcome_lines, text_report
 from hereya_tf.words import visible
@@ -215,24 +215,6 @@ def test_a_lock_of_ours_has_them_too() -> None:
         "on the package, held by destroy of run 20261130-015500-aaaa (pid 99 on build-7), "
         "since 2026-11-30T01:55:00.000Z (5m01s ago)"
     )
-
-
-@pytest.mark.parametrize(
-    ("since", "seconds"),
-    [
-        ("2026-11-30 01:57:28.123456789 +0000 UTC", 151.876544),
-        ("2026-11-30 03:57:28 +0200 CEST", 152.0),
-        ("2026-11-30T01:57:28.5Z", 151.5),
-        ("2026-11-30T03:00:00Z", None),
-        ("a moment ago", None),
-        ("one two three four", None),
-        ("", None),
-    ],
-)
-def test_the_age_of_a_lock_is_that_of_what_an_engine_prints(since: str, seconds: float | None) -> None:
-    found = age_of(since, "2026-11-30T02:00:00.000Z")
-
-    assert found == (seconds if seconds is None else pytest.approx(seconds, abs=1e-5))
 
 
 def test_of_many_resources_the_first_few_have_names() -> None:

@@ -22,7 +22,14 @@ HEAVY = {
 UNASKED = tuple(
     f"hereya_tf.{name}"
     for name in (
-        *("failure.explanation", "failure.rules", "outputs.github", "report.annotations", "report.formats"),
+        *(
+            "failure.explanation",
+            "failure.hints",
+            "failure.rules",
+            "outputs.github",
+            "report.annotations",
+            "report.formats",
+        ),
         *("report.html", "report.json_form", "report.junit", "report.markdown", "report.page"),
         *("report.sentences", "report.text", "report.timeline", "runs.pruning", "ui.ci.folding"),
         *("ui.ci.github", "ui.ci.gitlab", "ui.live", "ui.plan_table", "ui.timeline"),
