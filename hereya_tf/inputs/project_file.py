@@ -22,7 +22,7 @@ _CALLERS = (
     " timeout idle-timeout wait no-wait lock-timeout grace"
     " parallelism target exclude replace refresh no-refresh reinit"
     " json engine-messages show-sensitive redact events-file result-file report-file"
-    " quiet verbose color no-progress"
+    " quiet verbose color ci no-progress"
     " out plan-json plan-text destroy no-state-lock detailed-exitcode format"
     " upgrade reconfigure migrate-state lockfile"
     " history-age history-count history-bytes"
