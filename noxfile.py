@@ -42,3 +42,4 @@ def bench(session: nox.Session) -> None:
     """What runs cost; trust the ratios, the machine is noisy."""
     session.install("-e", ".[embedded]")
     session.run("python", "-m", "tests.bench.stream")
+    session.run("python", "-m", "tests.bench.redaction")

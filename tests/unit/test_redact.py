@@ -232,3 +232,17 @@ def test_json_of_any_depth_is_redacted() -> None:
         (value,) = value
 
     assert value == MASK
+
+
+def test_keys_inside_of_a_value_keep_nothing_intact() -> None:
+    message = {"outputs": {"a": {"type": ["object"], "value": {"key": "hunter22", "name": ["hunter22"]}}}}
+
+    assert Redactor(["hunter22"]).leaves(message, frozenset({"key", "name", "type"})) == {
+        "outputs": {"a": {"type": ["object"], "value": {"key": MASK, "name": [MASK]}}}
+    }
+
+
+def test_the_name_of_an_output_can_name_the_secret() -> None:
+    message = {"outputs": {"secret_access_key": {"sensitive": False, "value": AWS_SECRET}}}
+
+    assert Redactor().leaves(message)["outputs"]["secret_access_key"]["value"] == MASK

@@ -268,6 +268,13 @@ def test_a_success_tells_what_was_only_moved_or_imported() -> None:
     ]
 
 
+def test_a_failure_does_not_tell_what_was_to_be_moved_or_imported_as_done() -> None:
+    log = Log().engine().begin("apply").plan(("net_zone.shop", "import"), ("net_rule.web", "move"))
+    report = log.end("apply", exit_code=1).fail(FailureClass.PROVIDER_ERROR, "it failed").report()
+
+    assert report.also_done == ()
+
+
 def test_a_command_in_a_hint_can_be_copied() -> None:
     log = Log().fail(FailureClass.BUSY, "no", status="busy", hint="see `hereya-tf lock list`, or `--wait 1h`")
     text = markdown_report(log.report())
@@ -304,6 +311,15 @@ def test_a_summary_keeps_its_limit_and_is_whole_markup(name: str, room: int) -> 
     assert_harmless(text, GITHUB)
     assert text.count("<details>") == text.count("</details>")
     assert all(token.markup in token.content or token.map for token in tokens(text) if token.type == "fence")
+
+
+def test_no_summary_takes_a_byte_more_than_its_limit() -> None:
+    report = reports.failed()
+    whole = len(markdown_report(report).encode())
+
+    sizes = {room: len(markdown_summary(report, room).encode()) for room in range(whole + 1)}
+
+    assert {room: size for room, size in sizes.items() if size > room} == {}
 
 
 def test_a_summary_with_room_for_all_is_the_report() -> None:
