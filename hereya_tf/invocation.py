@@ -7,19 +7,20 @@ from typing import NamedTuple
 from hereya_tf.redaction import Redactor
 from hereya_tf.redaction.credential_shapes import looks_like_credential_name
 
-_HIDDEN = "…"
+_NAMELESS = "VALUE"
 
 
 class Word(NamedTuple):
     """One word of a command line.
 
-    `holds_value` says that it is NAME=VALUE, and that the value may be a secret; `before` stands in front of it,
-    in the same word.
+    `holds_value` says that it is NAME=VALUE, and that the value may be a secret, `is_private` that nobody but the
+    caller has to know it; `before` stands in front of it, in the same word.
     """
 
     text: str
     holds_value: bool = False
     before: str = ""
+    is_private: bool = False
 
 
 class Invocation(NamedTuple):
@@ -30,9 +31,11 @@ class Invocation(NamedTuple):
 
 
 def reproduce(invocation: Invocation, redactor: Redactor | None, sensitive: Collection[str]) -> str:
-    """The command for a shell, on one line; values of the variables in `sensitive`, and secrets, are left out.
+    """The command for a shell, on one line.
 
-    Without a redactor nothing is known of the values, and none is shown.
+    In place of a value that is private, of a variable in `sensitive`, or a secret stands a variable of the shell,
+    without which it refuses the command: `token="${token:?}"`. Without a redactor nothing is known of the values,
+    and none is shown.
     """
     words = (word.before + _shown(word, redactor, sensitive) for word in invocation.words)
     directory = _shown(Word(invocation.directory), redactor, ())
@@ -42,22 +45,33 @@ def reproduce(invocation: Invocation, redactor: Redactor | None, sensitive: Coll
 def _shown(word: Word, redactor: Redactor | None, sensitive: Collection[str]) -> str:
     name, equals, _ = word.text.partition("=")
     if not word.text.isprintable():  # a command of one line, whatever the lines in its values say
-        return f"{shlex.quote(name)}={_HIDDEN}" if word.holds_value and name.isprintable() else _HIDDEN
+        is_named = word.holds_value and name.isprintable()
+        return f"{shlex.quote(name)}={_asked_for(name)}" if is_named else _asked_for("")
     if not word.holds_value:
         return shlex.quote((redactor or Redactor()).text(word.text))
-    if redactor is None and not equals:
-        return _HIDDEN
+    if not equals:
+        return _asked_for("") if redactor is None else shlex.quote(redactor.text(word.text))
     is_secret = (
         redactor is None
+        or word.is_private
         or name.removesuffix(":") in sensitive
         or looks_like_credential_name(name.removesuffix(":"))
         or redactor.text(word.text) != word.text
     )
-    return f"{shlex.quote(name)}{equals}{_HIDDEN}" if is_secret else shlex.quote(word.text)
+    return f"{shlex.quote(name)}={_asked_for(name)}" if is_secret else shlex.quote(word.text)
 
 
-def words_of(option: str, values: Iterable[str], *, hold_values: bool = False) -> Iterator[Word]:
+def _asked_for(name: str) -> str:
+    """A variable that the shell asks for."""
+    plain = "".join(each if each.isascii() and each.isalnum() else "_" for each in name.removesuffix(":"))
+    variable = f"_{plain}" if plain[:1].isdecimal() else plain or _NAMELESS
+    return f'"${{{variable}:?}}"'
+
+
+def words_of(
+    option: str, values: Iterable[str], *, hold_values: bool = False, are_private: bool = False
+) -> Iterator[Word]:
     """An option with each of its values."""
     for value in values:
         yield Word(option)
-        yield Word(value, hold_values)
+        yield Word(value, hold_values, is_private=are_private)

@@ -39,8 +39,6 @@ class Prepared(NamedTuple):
     environment: Mapping[str, str]
     warnings: tuple[str, ...]
     explicit_engine: bool
-    # Outputs whose values are to be masked, by `--redact NAME`.
-    masked_outputs: frozenset[str]
     # The plan to be applied.
     bundle: "Bundle | None"
 
@@ -110,7 +108,6 @@ def prepare(request: RunRequest, environment: Mapping[str, str], cache: Path, re
         ),
         warnings=(*request.warnings, *planned.warnings, *vain_wishes(request.redact, package, given)),
         explicit_engine=request.names_engine,
-        masked_outputs=package.outputs.intersection(request.redact),
         bundle=bundle,
     )
 

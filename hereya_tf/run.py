@@ -279,10 +279,9 @@ class Run:
         return _located_fault(caught, debug=bool(self._environment.get("HEREYA_TF_DEBUG")))
 
     def _mask_named_outputs(self) -> None:
-        if self._prepared is not None and self._execution is not None:
-            outputs = self._execution.outputs
-            for name in self._prepared.masked_outputs.intersection(outputs):
-                self._redactor.add(outputs[name].value)
+        outputs = self._execution.outputs if self._execution is not None else {}
+        for name in self._redactor.secret_outputs.intersection(outputs):
+            self._redactor.add(outputs[name].value)
 
     def _warn(self, sentence: str) -> None:
         self._journal.emit(
@@ -306,7 +305,8 @@ class Run:
             engine_seconds=self._timer.parts.get("engine"),
             total=self._timer.elapsed,
             story=self.story,
-            reproduce=self.reproduce,
+            # Of a success nobody has to know the values again.
+            reproduce=self.reproduce if error is not None else None,
         )
         reveal = self._request.show_sensitive
         warn = self._warn if self._present is None else None

@@ -20,6 +20,8 @@ _GROUPS_LEFT_OUT = ("Output", "History")
 _FORMAT = "output_format"
 _OUTPUTS_KEPT = ("destroy_plan", "detailed_exitcode", _FORMAT, "redact", "out")
 _HOLD_VALUES = ("param", "env", "backend_config", "engine_arg")
+# They are how secrets are handed in, whatever their names are.
+_PRIVATE = ("env", "backend_config")
 _ENGINE_VALUES = ("var", "backend-config")
 _INPUTS = ("param", "param_file", "var_file")
 
@@ -75,7 +77,9 @@ def _option(option: GroupedOption, value: Any) -> Iterator[Word]:
         if value or option.secondary_opts:
             yield Word(shown if value else option.secondary_opts[0])
     elif option.multiple:
-        yield from words_of(shown, value, hold_values=option.name in _HOLD_VALUES)
+        yield from words_of(
+            shown, value, hold_values=option.name in _HOLD_VALUES, are_private=option.name in _PRIVATE
+        )
     elif value is not None:
         text = option.type.spell(value) if isinstance(option.type, Amount) else value
         yield from words_of(shown, (str(text),))

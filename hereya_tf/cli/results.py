@@ -12,7 +12,8 @@ from hereya_tf.errors import BadInput
 from hereya_tf.events import Operation
 from hereya_tf.redaction import Redactor
 from hereya_tf.report.document import Report
-from hereya_tf.stream.outputs import Output, output_text
+from hereya_tf.runs.outcome import holds_credential
+from hereya_tf.stream.outputs import Output
 from hereya_tf.ui.outlet import Outlet
 from hereya_tf.ui.styled import Piece, Style, encoded, line_of
 from hereya_tf.words import visible
@@ -71,8 +72,8 @@ class OutputPresenter:
         self._has_none = not outputs
         path = github_output_file(self._environment) if chosen is OutputFormat.GITHUB else None
 
-        def is_secret(text: str) -> bool:
-            return redactor.text(text) != text
+        def is_secret(name: str, value: object) -> bool:
+            return holds_credential(name, value, redactor)
 
         self._rendered = render(
             chosen,
@@ -92,7 +93,7 @@ class OutputPresenter:
         secrets = [
             output.value
             for name, output in outputs.items()
-            if self._reveals(name) and (output.sensitive or is_secret(output_text(output.value)))
+            if self._reveals(name) and (output.sensitive or is_secret(name, output.value))
         ]
         shown = self._guarded(chosen, self._rendered.stdout, secrets)
         self._rendered = self._rendered._replace(stdout=shown)

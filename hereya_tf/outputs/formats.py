@@ -48,20 +48,18 @@ def render(
     show_sensitive: bool,
     table: Callable[[Sequence[Row]], str],
     token: Callable[[], str],
-    is_secret: Callable[[str], bool] = lambda _text: False,
+    is_secret: Callable[[str, object], bool] = lambda _name, _value: False,
 ) -> Rendered:
     """The outputs, or the one called `name`, in the chosen form; raises BadInput for what that cannot hold.
 
-    Sensitive ones, and those in whose text `is_secret` sees a credential, are withheld unless they are asked
-    for, or masked. `token` makes a random text; `table` lays out rows.
+    Sensitive ones, and those in whose name and value `is_secret` sees a credential, are withheld unless they are
+    asked for, or masked. `token` makes a random text; `table` lays out rows.
     """
     known = {key: output for key, output in outputs.items() if _has_value(output)}
     if name is not None and name not in known:
         raise _unknown(name, known)
     asked = known if name is None else {name: known[name]}
-    secret = {
-        key for key, output in asked.items() if output.sensitive or is_secret(output_text(output.value))
-    }
+    secret = {key for key, output in asked.items() if output.sensitive or is_secret(key, output.value)}
     reveals = show_sensitive or name is not None or chosen is OutputFormat.GITHUB
     hidden = () if reveals else tuple(key for key in asked if key in secret)
     shown = {key: output for key, output in asked.items() if key not in hidden}

@@ -45,8 +45,6 @@ def _outcome(report: Report) -> Iterator[str]:
         yield from outcome_lines(report)
         return
     yield achieved(report) or "succeeded"
-    if report.reproduce is not None:
-        yield f"reproduce: {flat(report.reproduce)}"
 
 
 def _resources(report: Report) -> Iterator[str]:

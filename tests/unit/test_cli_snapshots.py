@@ -314,7 +314,7 @@ def test_refusal(console: Console) -> None:
         "state: as it was before: no resource was touched\n"
         "hint: it declares no variable at all\n"
         # Of a request that is refused nothing is known, so that no value of it is shown.
-        "reproduce: cd DIRECTORY/caller && hereya-tf provision PACKAGE --engine ENGINE --param a=…\n"
+        'reproduce: cd DIRECTORY/caller && hereya-tf provision PACKAGE --engine ENGINE --param a="${a:?}"\n'
         "report: STATE/runs/RUN/report.txt\n",
     )
 

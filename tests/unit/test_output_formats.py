@@ -110,7 +110,7 @@ def test_all_is_shown_on_request(chosen: str) -> None:
 def test_a_value_that_holds_a_credential_is_withheld_like_a_sensitive_one(chosen: str) -> None:
     outputs = strings({"a": "plain", "b": "has a hidden one"})
 
-    rendered = shown(chosen, outputs, is_secret=lambda text: "hidden" in text)
+    rendered = shown(chosen, outputs, is_secret=lambda _name, value: "hidden" in str(value))
 
     assert rendered.withheld == ("b",)
     assert "hidden" not in rendered.stdout
@@ -695,7 +695,9 @@ def test_members_of_lists_and_short_ones() -> None:
 
 def test_a_value_that_holds_a_credential_is_masked_too() -> None:
     rendered = shown(
-        "github", strings({"a": "plain", "b": "hidden"}), is_secret=lambda text: "hidden" in text
+        "github",
+        strings({"a": "plain", "b": "hidden"}),
+        is_secret=lambda _name, value: "hidden" in str(value),
     )
 
     assert rendered.stdout == "::add-mask::hidden\n"

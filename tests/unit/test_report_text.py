@@ -60,7 +60,6 @@ run 20261130-020000-4f1c, from 2026-11-30T02:00:00.000Z to 2026-11-30T02:01:11.0
 engine: terraform 1.11.4 at /usr/bin/terraform (on PATH)
 
 2 added, 0 changed, 1 destroyed (1 replaced)
-reproduce: hereya-tf provision /srv/packages/shop --yes
 
 done (2):
   created net_zone.shop [id=id-net_zone.shop] after 2.0s

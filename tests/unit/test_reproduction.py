@@ -149,15 +149,22 @@ def package(make_package: MakePackage) -> Path:
     return make_package({"main.tf": SECRET_VARIABLES})
 
 
-def reproduced(cli: CommandLine, run: str = "last") -> str:
-    return str(json.loads(cli("runs", "report", run, "--format", "json").stdout)["reproduce"])
+def reproduced(cli: CommandLine) -> str | None:
+    command = json.loads(cli("runs", "report", "last", "--format", "json").stdout)["reproduce"]
+    assert command is None or isinstance(command, str)
+    return command
+
+
+def told_in(report: Path) -> str:
+    (line,) = [line for line in report.read_text().splitlines() if line.startswith("reproduce: ")]
+    return line.removeprefix("reproduce: ")
 
 
 @pytest.mark.behaviour("F7")
 def test_a_command_has_no_secret_and_all_else(
     cli: CommandLine, fake_engine: FakeEngine, package: Path, tmp_path: Path
 ) -> None:
-    fake_engine.plays({"apply": scenes.applied()})
+    fake_engine.plays({"apply": [{"stderr": "no\n"}, {"exit": 1}]})
     secrets = [f"geheim-{number}" for number in range(5)]
     report = tmp_path / "report.txt"
 
@@ -169,16 +176,22 @@ def test_a_command_has_no_secret_and_all_else(
         *("--engine-arg", f"apply=-var=x={secrets[3]}"),
     )
 
-    assert ran.exit_code == 0, ran.stderr
-    command = reproduced(cli)
-    assert shlex.split(command) == [
+    assert ran.exit_code == 1, ran.stderr
+    assert shlex.split(told_in(report)) == [
         *("cd", str(tmp_path / "caller"), "&&", "hereya-tf", "provision", str(package)),
-        *("--env", "DB_PASSWORD=…", "--env", "colour=…", "--env", "PLAIN=yes"),
-        *("--backend-config", "access_key=…"),
-        *("--engine", str(fake_engine.path), "--engine-arg", "apply=…", "--redact", "colour"),
-        *("--param", "size=3", "--param", "flavour=…", "--param", "api_token=…"),
+        *(
+            "--env",
+            "DB_PASSWORD=${DB_PASSWORD:?}",
+            "--env",
+            "colour=${colour:?}",
+            "--env",
+            "PLAIN=${PLAIN:?}",
+        ),
+        *("--backend-config", "access_key=${access_key:?}"),
+        *("--engine", str(fake_engine.path), "--engine-arg", "apply=${apply:?}", "--redact", "colour"),
+        *("--param", "size=3", "--param", "flavour=${flavour:?}", "--param", "api_token=${api_token:?}"),
     ]
-    assert f"\nreproduce: {command}\n" in report.read_text()
+    assert reproduced(cli) == told_in(report)
     state = Path(os.environ["HEREYA_TF_STATE_DIR"])
     kept = "".join(file.read_text() for file in state.rglob("*") if file.is_file())
     assert [secret for secret in secrets if secret in kept + report.read_text() + ran.stderr] == []
@@ -215,20 +228,22 @@ def test_a_refused_request_shows_no_value_at_all(
 
 @pytest.mark.behaviour("F7")
 def test_what_an_engine_is_given_by_hand_has_no_secret(
-    cli: CommandLine, fake_engine: FakeEngine, package: Path
+    cli: CommandLine, fake_engine: FakeEngine, package: Path, tmp_path: Path
 ) -> None:
     secrets = ("geheim-1", "geheim-2", "geheim-3")
+    report = tmp_path / "report.txt"
 
+    fake_engine.plays({"apply": [{"exit": 1}]})
     cli(
-        *("tf", package, "--engine", fake_engine.path, "--", "apply", "-var", f"flavour={secrets[0]}"),
-        *(f"-var=flavour={secrets[1]}", "-var", "size=3", "-lock=false", "-backend-config"),
-        f"secret_key={secrets[2]}",
+        *("tf", "--report-file", report, package, "--engine", fake_engine.path, "--", "apply"),
+        *("-var", f"flavour={secrets[0]}", f"-var=flavour={secrets[1]}", "-var", "size=3", "-lock=false"),
+        *("-backend-config", f"secret_key={secrets[2]}"),
     )
 
-    words = shlex.split(reproduced(cli))
+    words = shlex.split(told_in(report))
     assert words[words.index("--") :] == [
-        *("--", "apply", "-var", "flavour=…", "-var=flavour=…", "-var", "size=3", "-lock=false"),
-        *("-backend-config", "secret_key=…"),
+        *("--", "apply", "-var", "flavour=${flavour:?}", "-var=flavour=${flavour:?}", "-var", "size=3"),
+        *("-lock=false", "-backend-config", "secret_key=${secret_key:?}"),
     ]
 
 
@@ -254,11 +269,25 @@ def test_it_runs_again_in_a_shell(
     )
     command = reproduced(cli)
     assert failed.exit_code == 1
+    path = f"{installed(tmp_path)}{os.pathsep}{os.environ['PATH']}"
+
+    refused = subprocess.run(
+        ["/bin/sh", "-c", f"{command} --yes"],
+        cwd="/",
+        env=environment({"PATH": path}),
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+
+    assert refused.returncode != 0, "the shell asks for what is private"
+    assert b"COLOUR" in refused.stderr
+    assert len(fake_engine.records("start", command="apply")) == 1
 
     again = subprocess.run(
         ["/bin/sh", "-c", f"{command} --yes"],
         cwd="/",
-        env=environment({"PATH": f"{installed(tmp_path)}{os.pathsep}{os.environ['PATH']}"}),
+        env=environment({"PATH": path, "COLOUR": "$(id) `id` \\ ü"}),
         capture_output=True,
         check=False,
         timeout=120,
@@ -268,7 +297,24 @@ def test_it_runs_again_in_a_shell(
     first, second = fake_engine.records("start", command="apply")
     assert _given(second) == _given(first)
     assert second["env"]["COLOUR"] == "$(id) `id` \\ ü"
-    assert reproduced(cli) == command, "and it is told in the same way again"
+
+
+def test_of_a_success_no_value_is_kept(
+    cli: CommandLine, fake_engine: FakeEngine, package: Path, tmp_path: Path
+) -> None:
+    fake_engine.plays({"apply": scenes.applied()})
+    report = tmp_path / "report.txt"
+
+    ran = cli(
+        *("provision", package, "--yes", "--engine", fake_engine.path, "--report-file", report),
+        *("-p", "size=3141592", "-p", "flavour=sweet"),
+    )
+
+    assert ran.exit_code == 0, ran.stderr
+    state = Path(os.environ["HEREYA_TF_STATE_DIR"])
+    kept = [report, *(file for file in state.rglob("*") if file.is_file())]
+    assert [file for file in kept if "3141592" in file.read_text()] == []
+    assert reproduced(cli) is None
 
 
 def _given(start: dict[str, Any]) -> tuple[str, list[str], str]:
