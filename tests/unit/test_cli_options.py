@@ -264,10 +264,7 @@ def test_the_id_of_a_request_alone_is_only_a_name(tmp_path: Path) -> None:
             ("--backend-config", "/nowhere.tfbackend"),
             (
                 "`--backend-config /nowhere.tfbackend` is neither NAME=VALUE nor a file",
-                (
-                    "`--backend-config /nowhere.tfbackend` is neither NAME=VALUE nor a file",
-                    ("it was looked for as `/nowhere.tfbackend`",),
-                ),
+                ("it was looked for as `/nowhere.tfbackend`",),
             ),
             id="backend file",
         ),
