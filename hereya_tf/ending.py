@@ -208,7 +208,9 @@ def write_report(report: Report, directory: RunDirectory) -> str | None:
     if not directory.usable:
         return None
     try:
-        return str(directory.private_file(REPORT, text_report(report)))
+        # Names of files need not be text.
+        text = text_report(report).encode("utf-8", "backslashreplace").decode("utf-8")
+        return str(directory.private_file(REPORT, text))
     except HereyaError:
         return None
 

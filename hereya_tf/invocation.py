@@ -46,11 +46,11 @@ def _shown(word: Word, redactor: Redactor | None, sensitive: Collection[str]) ->
     name, equals, _ = word.text.partition("=")
     if not word.text.isprintable():  # a command of one line, whatever the lines in its values say
         is_named = word.holds_value and name.isprintable()
-        return f"{shlex.quote(name)}={_asked_for(name)}" if is_named else _asked_for("")
+        return f"{_quoted(name)}={_asked_for(name)}" if is_named else _asked_for("")
     if not word.holds_value:
-        return shlex.quote((redactor or Redactor()).text(word.text))
+        return _quoted((redactor or Redactor()).text(word.text))
     if not equals:
-        return _asked_for("") if redactor is None else shlex.quote(redactor.text(word.text))
+        return _asked_for("") if redactor is None else _quoted(redactor.text(word.text))
     is_secret = (
         redactor is None
         or word.is_private
@@ -58,7 +58,13 @@ def _shown(word: Word, redactor: Redactor | None, sensitive: Collection[str]) ->
         or looks_like_credential_name(name.removesuffix(":"))
         or redactor.text(word.text) != word.text
     )
-    return f"{shlex.quote(name)}={_asked_for(name)}" if is_secret else shlex.quote(word.text)
+    return f"{_quoted(name)}={_asked_for(name)}" if is_secret else _quoted(word.text)
+
+
+def _quoted(text: str) -> str:
+    """The word as every shell takes it: to zsh `=name` is the path of a program."""
+    quoted = shlex.quote(text)
+    return f"'{quoted}'" if quoted.startswith("=") else quoted
 
 
 def _asked_for(name: str) -> str:

@@ -6,6 +6,7 @@ import select
 import stat
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 from hereya_tf.errors import BadInput, HereyaError
 
@@ -16,7 +17,13 @@ _LARGEST_SETTINGS = 1 << 20  # bytes
 
 
 def read_regular_file(path: Path, *, at_most: int = -1) -> bytes:
-    """The bytes of a regular file, only `at_most` of them if given; raises OSError for anything else.
+    """The bytes of a regular file, only `at_most` of them if given; raises OSError for anything else."""
+    with open_regular_file(path) as file:
+        return file.read(at_most)
+
+
+def open_regular_file(path: Path) -> BinaryIO:
+    """A regular file, open for reading; raises OSError for anything else.
 
     A pipe or a device where a file belongs would block for ever, so it is never opened for good.
     """
@@ -24,10 +31,10 @@ def read_regular_file(path: Path, *, at_most: int = -1) -> bytes:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(at_most)
-    finally:
+    except OSError:
         os.close(descriptor)
+        raise
+    return open(descriptor, "rb")  # noqa: PTH123 - the caller closes it
 
 
 def read_input_file(path: Path, *, limit_seconds: float = PATIENCE) -> bytes:

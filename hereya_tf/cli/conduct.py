@@ -7,7 +7,7 @@ from typing import Any
 
 from hereya_tf import events
 from hereya_tf.cli.ci import CI
-from hereya_tf.cli.files import CallersFile
+from hereya_tf.cli.files import CallersFile, put_whole
 from hereya_tf.cli.front import choose_talk, sinks
 from hereya_tf.cli.option_table import history_limits
 from hereya_tf.cli.places import find_places
@@ -116,12 +116,13 @@ class _Conduct:
         """Whoever asked may kill us before the engine has come to its end; a pipe gets the last word only."""
         for path in self._options["report_file"]:
             if os.path.isfile(path) or not os.path.lexists(path):  # noqa: PTH113
-                self._report(report, path).finish(patience=0.0, give_up=lambda: True)
+                for file in self._report(report, path):
+                    file.finish(patience=0.0, give_up=lambda: True)
         self._ci.tell_interim(report, self._warn)
 
     def _tell(self, ended: Ended) -> list[CallersFile]:
         """Reports, results and what stands on the screen, written as far as nobody has to be waited for."""
-        reports = [self._report(ended.report, path) for path in self._options["report_file"]]
+        reports = [file for path in self._options["report_file"] for file in self._report(ended.report, path)]
         if "result_file" in self._results:
             self._results["result_file"].write(_result_line(ended.revealed))
             self._results["result_file"].flush()
@@ -130,15 +131,19 @@ class _Conduct:
             print_results(ended, self._options, self._stdout, self._ci, self._presenter)
         return [*reports, *self._results.values()]
 
-    def _report(self, report: Report, path: str) -> CallersFile:
+    def _report(self, report: Report, path: str) -> list[CallersFile]:
+        """Write a report; returns what may have to be waited for."""
         from hereya_tf.report.formats import format_of, render
 
         form = format_of(path)
         assert form is not None  # what has no form is refused as misuse
+        text = render(report, form)
+        if put_whole(path, text):
+            return []
         file = self._file(path)
-        file.write(render(report, form))
+        file.write(text)
         file.flush()
-        return file
+        return [file]
 
     def _wait_for_readers(self, files: list[CallersFile], asked: Request | None) -> None:
         def give_up() -> bool:

@@ -1,11 +1,32 @@
 """The files a caller asks for: private, and never waited for while a run is on (I/O)."""
 
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from hereya_tf.private import open_private
+from hereya_tf.private import open_private, write_private
 from hereya_tf.reading import reason
 from hereya_tf.ui.outlet import Outlet
+
+
+def put_whole(path: str, text: str) -> bool:
+    """Put `text` into a file in one step: whoever kills us leaves the old one or the new, never half of it.
+
+    Returns whether that was possible: not with a pipe or a device, nor with a file that others have as well.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        if os.path.lexists(target) and not _is_ours_alone(target.lstat()):
+            return False
+        write_private(target, text.encode("utf-8", "backslashreplace").decode())
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _is_ours_alone(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == os.geteuid()
 
 
 class CallersFile:

@@ -54,8 +54,10 @@ def _engine_words(arguments: Sequence[str]) -> Iterator[Word]:
 
 def _arguments(options: dict[str, Any]) -> Iterator[Word]:
     for name in ("package", "bundle", "output_name"):
-        if options.get(name):
-            yield Word(options[name])
+        text = options.get(name)
+        if text:
+            # What begins like an option was given behind a `--`, which has no place here.
+            yield Word(f"./{text}" if text.startswith("-") else text)
 
 
 def _options(context: click.Context) -> Iterator[Word]:

@@ -1,7 +1,6 @@
 """`runs timeline`: what took how long, for a terminal or as a page."""
 
 import os
-from pathlib import Path
 
 import click
 
@@ -40,7 +39,7 @@ def timeline(run: str, page: str | None) -> None:
     if page is not None:
         from hereya_tf.report.timeline_html import timeline_page
 
-        _write(Path(page), timeline_page(made))
+        _write(page, timeline_page(made))
         say(f"the timeline of run {record.id} is in `{page}`")
         return
     from hereya_tf.cli.front import has_symbols, wants_color
@@ -52,14 +51,20 @@ def timeline(run: str, page: str | None) -> None:
         say(line)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: str, text: str) -> None:
     """Raises BadInput."""
+    from hereya_tf.cli.files import put_whole
     from hereya_tf.errors import BadInput
-    from hereya_tf.private import open_private, write_all
+    from hereya_tf.private import write_all
     from hereya_tf.reading import reason
 
+    if put_whole(path, text):
+        return
+    # A pipe that nobody reads must not hold us.
+    flags = os.O_WRONLY | os.O_TRUNC | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
     try:
-        with open_private(path, truncate=True) as file:
+        with open(os.open(path, flags, 0o600), "wb", buffering=0) as file:  # noqa: PTH123 - of a descriptor
+            os.set_blocking(file.fileno(), True)
             write_all(file.fileno(), text.encode("utf-8", "replace"))
     except (OSError, ValueError) as error:
         raise BadInput(f"`--html {path}` cannot be written: {reason(error)}", "give another path") from error

@@ -6,6 +6,7 @@ that the engine could not save, are not lost.
 """
 
 import contextlib
+import errno
 import json
 import os
 import time
@@ -20,7 +21,9 @@ from hereya_tf.errors import FailureClass
 from hereya_tf.failure.diagnosis import diagnose, worth_telling
 from hereya_tf.locks import tickets
 from hereya_tf.private import write_private
+from hereya_tf.reading import open_regular_file, read_regular_file
 from hereya_tf.redaction import Redactor
+from hereya_tf.report.story import seconds_between
 from hereya_tf.runs import history, outcome
 from hereya_tf.runs.directory import EMERGENCY_STATE, SECRETS, remove_all_but_kept
 from hereya_tf.runs.journal import Journal, Sink
@@ -90,6 +93,7 @@ def _alone(directory: Path) -> Iterator[bool]:
 
 def _complete(directory: Path, record: history.RunRecord) -> str:
     known = history.read_log(directory)
+    lasted = seconds_between(record.started, known[-1]["ts"]) if known else 0.0
     lines: list[str] = []
     open_step = _open_step(known)
     if open_step is not None:
@@ -101,7 +105,7 @@ def _complete(directory: Path, record: history.RunRecord) -> str:
         (Sink(lambda _record, line: lines.append(line), lambda: None),),
         first=len(known) + 1,
     )
-    result = _nothing_open(record, known)
+    result = _nothing_open(record, known, lasted)
     if open_step is not None:
         result = _replay(directory, record, open_step, journal, result)
     journal.finish(result, None)
@@ -173,9 +177,13 @@ def _replay(
 
 def _take_in(raw: Path, take: Callable[[bytes], None]) -> str:
     """Pass on all of a raw file, and return what a failure shows of it."""
-    if not raw.exists():
-        return ""
-    with raw.open("rb") as file:
+    try:
+        opened = open_regular_file(raw)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.EINVAL):  # there is none, or something that no engine wrote to
+            return ""
+        raise
+    with opened as file:
         while chunk := file.read(1 << 20):
             take(chunk)
         return read_text(file)
@@ -208,7 +216,7 @@ def _state(directory: Path, package: Path, summary: Summary, engine: str) -> eve
     return outcome.state_info(diagnosis.failure_class, errors, end)
 
 
-def _nothing_open(record: history.RunRecord, known: Sequence[Any]) -> events.Result:
+def _nothing_open(record: history.RunRecord, known: Sequence[Any], lasted: float) -> events.Result:
     """The result of a run that died while none of its engines was at work."""
     return events.Result(
         success=False,
@@ -232,7 +240,7 @@ def _nothing_open(record: history.RunRecord, known: Sequence[Any]) -> events.Res
             # Every engine that was started had ended, and had saved what it did.
             events.StateInfo(True, None, None),
         ),
-        timings=events.Timings(None, None, None, None, None, None, 0.0),
+        timings=events.Timings(None, None, None, None, None, None, round(lasted, 3)),
         report=None,
     )
 
@@ -251,7 +259,7 @@ def _changes(known: Sequence[Any]) -> events.ChangeCounts:
 
 def _secrets(directory: Path) -> list[str]:
     try:
-        secrets = json.loads((directory / SECRETS).read_text(encoding="utf-8"))
+        secrets = json.loads(read_regular_file(directory / SECRETS))
     except (OSError, ValueError, RecursionError):
         return []
     return [secret for secret in secrets if isinstance(secret, str)] if isinstance(secrets, list) else []

@@ -106,7 +106,7 @@ def read_record(directory: Path) -> RunRecord | None:
     """The record of a run directory; None when there is none or it makes no sense."""
     try:
         data = read_regular_file(directory / RECORD, at_most=_LARGEST_RECORD)
-        fields = json.loads(data.decode("utf-8"), parse_constant=exact.refuse_constant)
+        fields = json.loads(data.decode("utf-8"))
         # A newer version may have written more: what is not known is passed over.
         known = {name: fields[name] for name in RunRecord._fields if name in fields}
         later = all(isinstance(known.get(name), str | None) for name in _LATER_TEXTS)

@@ -16,6 +16,7 @@ INTACT = frozenset((
     "ts", "run", "type", "operation", "address", "action", "status", "step", "severity", "class", "addr",
     "resource", "resource_type", "resource_name", "resource_key", "module", "implied_provider", "in_flight",
     "@timestamp", "@level", "@module", "key", "package", "filename", "signal", "name", "version", "since",
+    "stream",
 ))
 # fmt: on
 
@@ -102,15 +103,15 @@ def _exposed_text(event: Event) -> str | None:
 
     Most events are names and numbers, and a busy engine causes thousands.
     """
-    texts = []
     kind: Any = type(event)
+    exposed = ""
     for at in _exposed_fields(kind):
         value = event[at]
         if isinstance(value, str):
-            texts.append(value)
+            exposed = f"{exposed}\n{value}" if exposed else value
         elif isinstance(value, tuple | list | dict):
             return None
-    return "\n".join(texts)
+    return exposed
 
 
 @functools.lru_cache(maxsize=64)

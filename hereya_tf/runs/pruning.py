@@ -98,7 +98,9 @@ def prune(
             del kept[run]
             removed.append(run)
             freed += size
-    return Pruned(tuple(removed), tuple(spared), freed, is_complete=True)
+    # What others were busy with may have been its removal.
+    stay = (each for each in spared if each.because != BUSY or os.path.lexists(runs / each.run))
+    return Pruned(tuple(removed), tuple(stay), freed, is_complete=True)
 
 
 class _Remover(NamedTuple):

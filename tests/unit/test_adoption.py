@@ -451,6 +451,11 @@ def test_who_is_killed_while_adopting_is_followed_by_another(
     assert killed.files == straight.files
 
 
+def pipe_in_place_of(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
 GARBAGE: list[tuple[str, Callable[[Killed], object]]] = [
     ("log-is-bytes", lambda run: (run.directory / history.EVENTS).write_bytes(b"\xff\x00{}\n[")),
     ("log-is-gone", lambda run: (run.directory / history.EVENTS).unlink()),
@@ -470,6 +475,8 @@ GARBAGE: list[tuple[str, Callable[[Killed], object]]] = [
     ("raw-is-bytes", lambda run: (run.directory / "apply.1.stdout").write_bytes(b"\xff\xfe\x00\n{{{\n" * 99)),
     ("raw-is-json-of-something", lambda run: run.says("apply", '[1]\n{"type":7}\nnull\n{"type":"log"}\n')),
     ("raw-is-gone", lambda run: (run.directory / "apply.1.stdout").unlink()),
+    ("raw-is-a-pipe", lambda run: pipe_in_place_of(run.directory / "apply.1.stdout")),
+    ("secrets-are-a-pipe", lambda run: pipe_in_place_of(run.directory / SECRETS)),
     ("a-directory-among-it", lambda run: (run.directory / "directory").mkdir()),
 ]
 

@@ -246,6 +246,14 @@ def test_a_failure_has_a_private_report(directory: RunDirectory, tmp_path: Path)
     }
 
 
+def test_the_report_is_text_whatever_files_are_called(directory: RunDirectory, tmp_path: Path) -> None:
+    ended = conclude(
+        facts(tmp_path, BadInput("there is no `\udcff`", "do")), directory, Redactor(), reveal=False
+    )
+
+    assert "error: there is no `\\udcff`\n" in Path(str(ended.result.report)).read_bytes().decode("utf-8")
+
+
 def test_a_report_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file where the directory should be")
     warnings: list[str] = []

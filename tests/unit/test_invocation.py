@@ -60,6 +60,7 @@ def value(text: str) -> Word:
         pytest.param(value(f"size=ghp_{'a' * 36}"), 'size="${size:?}"', id="what looks like a credential"),
         pytest.param(value("size=a\nb"), 'size="${size:?}"', id="lines"),
         pytest.param(value("settings.hcl"), "settings.hcl", id="a file"),
+        pytest.param(Word("=x"), "'=x'", id="what zsh would take for a program"),
         pytest.param(Word("hunter22"), "'[redacted]'", id="a secret that is no value"),
         pytest.param(Word("https://u:geheim1@host/x"), "'https://[redacted]@host/x'", id="user info"),
         pytest.param(Word("a\nb"), '"${VALUE:?}"', id="a word of several lines"),
