@@ -146,6 +146,12 @@ class EngineUnavailable(HereyaError):
     failure_class = FailureClass.ENGINE_UNAVAILABLE
 
 
+class EngineUnverified(HereyaError):
+    """What came as an engine is not proven to be what its vendor has signed."""
+
+    failure_class = FailureClass.ENGINE_UNVERIFIED
+
+
 class EngineUnsupported(HereyaError):
     """The engine is too old, or cannot do what was asked of it."""
 

@@ -20,6 +20,7 @@ class Kind(Enum):
     OUTPUT = "output"
     BACKEND = "backend"
     REQUIRED_VERSION = "required_version"
+    COMPATIBLE_WITH = "compatible_with"
     REQUIRED_PROVIDER = "required_provider"
 
 
@@ -74,10 +75,18 @@ def _json_declarations(document: Any) -> Iterator[Declaration]:
         match block_type:
             case "variable" | "output":
                 for name, body in _members(value):
-                    yield Declaration(Kind(block_type), name, _json_attributes(body), 0)
+                    attributes = {
+                        key: _json_text(item) if key in _TEXT_NEEDED else "" for key, item in _members(body)
+                    }
+                    yield Declaration(Kind(block_type), name, attributes, 0)
             case "terraform":
                 for key, item in _members(value):
                     yield from _json_settings(key, item)
+            case "language":
+                for inner in (body for key, body in _members(value) if key == "compatible_with"):
+                    for name, text in _members(inner):
+                        if name == "opentofu":
+                            yield Declaration(Kind.COMPATIBLE_WITH, _json_text(text), {}, 0)
 
 
 def _json_settings(key: str, value: Any) -> Iterator[Declaration]:
@@ -88,7 +97,8 @@ def _json_settings(key: str, value: Any) -> Iterator[Declaration]:
         case "cloud":
             yield Declaration(Kind.BACKEND, "cloud", {}, 0)
         case "required_version":
-            yield Declaration(Kind.REQUIRED_VERSION, _json_text(value), {}, 0)
+            for text in value if isinstance(value, list) else (value,):
+                yield Declaration(Kind.REQUIRED_VERSION, _json_text(text), {}, 0)
         case "required_providers":
             for name, body in _members(value):
                 source = next((_json_text(item) for key, item in _members(body) if key == "source"), "")
@@ -99,10 +109,6 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
     for item in value if isinstance(value, list) else (value,):
         if isinstance(item, _Object):
             yield from (pair for pair in item if pair[0] != "//")
-
-
-def _json_attributes(body: Any) -> dict[str, str]:
-    return {key: _json_text(value) if key in _TEXT_NEEDED else "" for key, value in _members(body)}
 
 
 def _json_text(value: Any) -> str:
@@ -121,8 +127,7 @@ def read_native(source: bytes) -> Reading:
 
 
 def read_literals(source: bytes, names: frozenset[str]) -> Iterator[str]:
-    """The texts and numbers written out as values of `names`: attributes of a `*.tfvars` file, and the
-    defaults of variables."""
+    """The texts and numbers written out for `names`: attributes of a `*.tfvars` file, defaults of variables."""
     source = source.removeprefix(_BYTE_ORDER_MARK)
     if len(source) > _LARGEST_FILE:
         return
@@ -140,11 +145,8 @@ def read_literals(source: bytes, names: frozenset[str]) -> Iterator[str]:
 
 def read_attribute_names(source: bytes) -> frozenset[str] | None:
     """The names that a `*.tfvars` file sets; None when a part of it does not parse."""
-    source = source.removeprefix(_BYTE_ORDER_MARK)
-    if len(source) > _LARGEST_FILE:
-        return None
-    root = _parser().parse(source).root_node
-    return None if root.has_error else frozenset(name for name, _ in _attributes(root, source))
+    texts = read_attribute_texts(source)
+    return None if texts is None else frozenset(texts)
 
 
 def read_attribute_texts(source: bytes) -> Mapping[str, str] | None:
@@ -216,13 +218,14 @@ def _native_declarations(root: "Node", source: bytes) -> Iterator[Declaration]:
                 yield Declaration(Kind(block_type), name, _attribute_texts(block, source), line)
             case "terraform", []:
                 yield from _native_settings(block, source)
+            case "language", []:
+                for inner in _blocks(block):
+                    if _header(inner, source) == ["compatible_with"]:
+                        yield from _constraints(Kind.COMPATIBLE_WITH, "opentofu", inner, source)
 
 
 def _native_settings(terraform: "Node", source: bytes) -> Iterator[Declaration]:
-    for name, expression in _attributes(terraform, source):
-        if name == "required_version":
-            line = expression.start_point[0] + 1
-            yield Declaration(Kind.REQUIRED_VERSION, _unquoted(expression, source), {}, line)
+    yield from _constraints(Kind.REQUIRED_VERSION, "required_version", terraform, source)
     for block in _blocks(terraform):
         line = block.start_point[0] + 1
         match _header(block, source):
@@ -234,6 +237,12 @@ def _native_settings(terraform: "Node", source: bytes) -> Iterator[Declaration]:
                 for name, expression in _attributes(block, source):
                     address = _object_member(expression, "source", source)
                     yield Declaration(Kind.REQUIRED_PROVIDER, name, {"source": address}, line)
+
+
+def _constraints(kind: Kind, name: str, block: "Node", source: bytes) -> Iterator[Declaration]:
+    for attribute, expression in _attributes(block, source):
+        if attribute == name:
+            yield Declaration(kind, _unquoted(expression, source), {}, expression.start_point[0] + 1)
 
 
 def _blocks(node: "Node") -> Iterator["Node"]:

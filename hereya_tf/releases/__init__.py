@@ -1,0 +1,1 @@
+"""What the vendors of engines publish, and how it gets here safely."""

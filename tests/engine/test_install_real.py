@@ -1,0 +1,265 @@
+"""A real engine is downloaded, proven and run: by many at once, by runners that are killed, onto bad disks."""
+
+import contextlib
+import os
+import random
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from hereya_tf.engine import EngineName, Version
+from hereya_tf.engine.identity import Identity, read_answer
+from hereya_tf.releases.installed import Installed, all_installed, find_installed, verify
+from tests.command_line import REPOSITORY, CommandLine, Running
+from tests.installing import HERE, TERRAFORM, VERSION, Installing, eventually, pretender
+from tests.openpgp_signer import signing_key
+from tests.published_releases import archive, publish
+from tests.release_site import ReleaseSite
+from tests.site_faults import dripping
+
+pytestmark = pytest.mark.real_engine
+
+Mount = Callable[..., Path]
+
+
+class Release(NamedTuple):
+    """An archive of the engine under test."""
+
+    identity: Identity
+    archive: bytes
+
+    @property
+    def engine(self) -> EngineName:
+        return self.identity.engine
+
+    @property
+    def version(self) -> Version:
+        return self.identity.version
+
+
+@pytest.fixture(scope="session")
+def release(real_engine: str, real_engine_argv: tuple[str, ...]) -> Release:
+    """The engine under test as its makers would publish it; of the embedded one what starts it."""
+    ran = subprocess.run([*real_engine_argv, "version"], capture_output=True, text=True)
+    identity = read_answer(ran.stdout, Path(real_engine_argv[0]))
+    if real_engine == "embedded":
+        binary = f'#!/bin/sh\nexec {shlex.join(real_engine_argv)} "$@"\n'.encode()
+    else:
+        binary = Path(real_engine_argv[0]).resolve().read_bytes()
+    return Release(identity, archive(binary, identity.engine, HERE))
+
+
+@pytest.fixture
+def site() -> Iterator[ReleaseSite]:
+    with ReleaseSite() as made:
+        yield made
+
+
+class Cache:
+    """`engine install` of the release into a cache."""
+
+    def __init__(self, cli: CommandLine, site: ReleaseSite, release: Release, directory: Path) -> None:
+        self._cli = cli
+        self.release = release
+        self.directory = directory
+        publish(site, release.engine, release.version, {HERE: release.archive}, signing_key().sign)
+        keys = directory.parent / f"{directory.name}.asc"
+        keys.write_bytes(signing_key().public_file())
+        self.environment = {
+            "HEREYA_TF_FROM": site.address,
+            "HEREYA_TF_ENGINE_KEYS": str(keys),
+            "HEREYA_TF_CACHE_DIR": str(directory),
+        }
+
+    def start(self) -> Running:
+        words = (self.release.engine.executable, str(self.release.version))
+        return self._cli.start("engine", "install", *words, env=self.environment)
+
+    def found(self) -> Installed | None:
+        return find_installed(self.directory, self.release.engine, self.release.version)
+
+    def names(self) -> list[str]:
+        directory = self.directory / "engines" / self.release.engine
+        names = [entry.name for entry in directory.iterdir()] if directory.is_dir() else []
+        return sorted(name for name in names if not name.endswith((".lock", ".holder")))
+
+
+@pytest.fixture
+def cache(cli: CommandLine, site: ReleaseSite, release: Release, tmp_path: Path) -> Cache:
+    return Cache(cli, site, release, tmp_path / "engines cache")
+
+
+def no_pause(_seconds: float) -> None:
+    """Go on."""
+
+
+def test_what_was_installed_provisions(cache: Cache, cli: CommandLine, tmp_path: Path) -> None:
+    ran = cache.start().finish()
+    path = ran.stdout.strip()
+    package = tmp_path / "package"
+    package.mkdir()
+    hello = REPOSITORY / "fixtures/packages/hello"
+    for file in hello.glob("*.tf"):
+        (package / file.name).write_bytes(file.read_bytes())
+
+    result = cli("provision", package, "--engine", path, "--yes", "--json", env=cache.environment).result
+
+    assert ran.exit_code == 0, ran.stderr
+    assert result["success"], result
+    assert result["engine"] == {"name": cache.release.engine, "version": str(cache.release.version)}
+    checked = cli("engine", "verify", env=cache.environment)
+    title = f"{cache.release.engine.title} {cache.release.version}"
+    assert checked.stdout == f"{title} is what Mirror <mirror@example.com> has signed\n"
+
+
+def test_twenty_at_once_download_once(cache: Cache, site: ReleaseSite) -> None:
+    running = [cache.start() for _ in range(20)]
+    ran = [each.finish(150) for each in running]
+
+    found = cache.found()
+    assert found is not None
+    assert {(each.exit_code, each.stdout) for each in ran} == {(0, f"{found.path}\n")}
+    assert len([request for request in site.requests if request.path.endswith(".zip")]) == 1
+    assert len([request for request in site.requests if request.path.endswith("SHA256SUMS")]) == 1
+    assert cache.names() == [str(cache.release.version)]
+    verify(found, no_pause)
+
+
+def test_whoever_is_killed_leaves_nothing_that_counts(cache: Cache) -> None:
+    begin = time.monotonic()
+    cache.start().finish()
+    seconds = time.monotonic() - begin
+    chance = random.Random(5)
+    for _ in range(12):
+        if (found := cache.found()) is not None:
+            verify(found, no_pause)
+            for file in found.path.parent.iterdir():
+                file.unlink()  # as if it had never been: what is left does not count
+        running = cache.start()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.process.wait(chance.uniform(0, seconds * 1.1))
+        running.kill()
+        assert all(entry == cache.found() for entry in all_installed(cache.directory))
+
+    assert cache.start().finish().exit_code == 0
+    last = cache.found()
+    assert last is not None
+    verify(last, no_pause)
+    assert cache.names() == [str(cache.release.version)]
+
+
+@pytest.mark.parametrize("file", ["archive", "binary"])
+def test_whoever_waits_goes_on_where_the_killed_one_has_left(
+    cli: CommandLine, site: ReleaseSite, tmp_path: Path, file: str
+) -> None:
+    """Killed while it downloads, and while it tries out what it has unpacked."""
+    gate = tmp_path / "gate"
+    started = tmp_path / "started"
+    script = (
+        f"#!/bin/sh\nif [ ! -e '{gate}' ]; then touch '{started}';"
+        f" while [ ! -e '{gate}' ]; do sleep 0.05; done; fi\necho 'Terraform v1.11.4'\n"
+    )
+    content = script.encode() if file == "binary" else pretender(size=400_000)
+    packed = archive(content, TERRAFORM, HERE, method=0)
+    cache = Cache(cli, site, Release(Identity(TERRAFORM, VERSION), packed), tmp_path / "cache")
+    parent = cache.directory / "engines/terraform"
+    if file == "archive":
+        path = Installing(site, cache.directory).path_of("archive")
+        site.fault(path, dripping(0.5, 50_000))
+    first = cache.start()
+    ready = started.exists if file == "binary" else lambda: list(parent.glob(".1.11.4_*/archive"))
+    eventually(ready, f"the {file}")
+    second = cache.start()
+    eventually(lambda: b"waiting for it" in second.stderr_file.read_bytes(), "the wait")
+    said = f"Terraform 1.11.4 is being installed by process {first.pid} on `{os.uname().nodename}`: waiting for it"
+    left = cache.names()
+    first.kill()
+    gate.touch()
+    ran = second.finish()
+
+    assert len(left) == 1
+    assert left[0].startswith(".1.11.4_")
+    assert (ran.exit_code, ran.stdout) == (0, f"{parent / '1.11.4/terraform'}\n")
+    assert said in ran.stderr
+    assert cache.names() == ["1.11.4"]
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Iterator[Mount]:
+    """Mounts a file system of its own, with options."""
+    if sys.platform != "linux" or os.getuid() != 0:
+        pytest.skip("a file system of its own can be mounted by root on Linux only")
+    mounted: list[Path] = []
+
+    def make(options: str) -> Path:
+        place = tmp_path / f"disk{len(mounted)}"
+        place.mkdir()
+        command = ("mount", "-t", "tmpfs", "-o", f"mode=0700,{options}", "tmpfs", str(place))
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"nothing can be mounted here: {done.stderr}")
+        mounted.append(place)
+        return place
+
+    yield make
+    for place in mounted:
+        subprocess.run(("umount", "-l", str(place)), check=True)
+
+
+def small(cli: CommandLine, site: ReleaseSite, disk: Path, *, size: int = 0) -> Cache:
+    """A cache on a disk, and a small engine to install."""
+    packed = archive(pretender(size=size), TERRAFORM, HERE)
+    return Cache(cli, site, Release(Identity(TERRAFORM, VERSION), packed), disk / "cache")
+
+
+@pytest.mark.parametrize("size", ["16k", "300k", "900k"], ids=["the lock", "the archive", "the binary"])
+def test_a_full_disk_is_told_and_left_as_it_was(
+    cli: CommandLine, site: ReleaseSite, mount: Mount, size: str
+) -> None:
+    cache = small(cli, site, mount(f"size={size}"), size=600_000)
+    ran = cache.start().finish()
+
+    where = cache.directory / "engines/terraform"
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert f"error: there is no room for Terraform 1.11.4 in `{where}`\nhint: " in ran.stderr
+    assert cache.names() == []
+
+
+def test_a_disk_that_runs_no_programs_is_told(cli: CommandLine, site: ReleaseSite, mount: Mount) -> None:
+    cache = small(cli, site, mount("size=4m,noexec"))
+    ran = cache.start().finish()
+
+    where = cache.directory / "engines/terraform"
+    assert (ran.exit_code, ran.stdout) == (5, "")
+    assert f"error: nothing can be run from `{where}`: Permission denied\nhint: the file system" in ran.stderr
+    assert cache.names() == []
+
+
+def test_a_disk_that_is_read_only_serves_what_is_on_it(
+    cli: CommandLine, site: ReleaseSite, mount: Mount
+) -> None:
+    disk = mount("size=4m")
+    cache = small(cli, site, disk)
+    first = cache.start().finish()
+    subprocess.run(("mount", "-o", "remount,ro", str(disk)), check=True)
+    again = cache.start().finish()
+    other = cli("engine", "install", "terraform", "1.11.5", env=cache.environment)
+    removed = cli("engine", "remove", "terraform", "1.11.4", env=cache.environment)
+    checked = cli("engine", "verify", env=cache.environment)
+
+    assert (first.exit_code, again.exit_code, again.stdout) == (0, 0, first.stdout)
+    where = cache.directory / "engines/terraform"
+    assert other.exit_code == 5
+    assert other.stderr == (
+        f"error: Terraform 1.11.5 cannot be installed in `{where}`: Read-only file system\n"
+        "hint: point `HEREYA_TF_CACHE_DIR` to a directory that you can write to\n"
+    )
+    assert removed.exit_code == 3
+    assert f"error: `{where}/1.11.4` cannot be removed: Read-only file system\n" in removed.stderr
+    assert checked.exit_code == 0
