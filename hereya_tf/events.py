@@ -320,11 +320,8 @@ def encode(record: Mapping[str, Any]) -> str:
     """One line of NDJSON, without its newline."""
     try:
         return _ENCODE(record)
-    except (
-        TypeError,
-        RecursionError,
-    ):  # a Decimal, or deep nesting: rare, and only exact JSON can write them
-        return exact.dumps(record)
+    except (TypeError, RecursionError):
+        return exact.dumps(record)  # a Decimal, or deep nesting: rare
 
 
 def timestamp(seconds: float) -> str:
