@@ -20,8 +20,8 @@ _GROUPS_LEFT_OUT = ("Output", "History")
 _FORMAT = "output_format"
 _OUTPUTS_KEPT = ("destroy_plan", "detailed_exitcode", _FORMAT, "redact", "out")
 _HOLD_VALUES = ("param", "env", "backend_config", "engine_arg")
-# They are how secrets are handed in, whatever their names are.
-_PRIVATE = ("env", "backend_config")
+# It is how secrets are handed in, whatever their names are.
+_PRIVATE = ("env",)
 _ENGINE_VALUES = ("var", "backend-config")
 _INPUTS = ("param", "param_file", "var_file")
 
@@ -44,9 +44,9 @@ def _engine_words(arguments: Sequence[str]) -> Iterator[Word]:
     for text in arguments:
         option, equals, value = text.partition("=")
         if last in _ENGINE_VALUES:
-            yield Word(text, holds_value=True)
+            yield Word(text, holds_value=True, is_private=True)
         elif equals and option.lstrip("-") in _ENGINE_VALUES:
-            yield Word(value, holds_value=True, before=f"{option}=")
+            yield Word(value, holds_value=True, before=f"{option}=", is_private=True)
         else:
             yield Word(text)
         last = text.lstrip("-")

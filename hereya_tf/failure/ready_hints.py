@@ -44,7 +44,15 @@ def _ready(hint: str, run: str | None, words: str) -> str:
 def _place(reproduce: str, package: str) -> str:
     """The words of a command that say which state it is for, ready for a shell."""
     directory, words = _split(reproduce)
-    return " ".join(map(shlex.quote, _kept(directory, words, package)))
+    return " ".join(map(_quoted, _kept(directory, words, package)))
+
+
+def _quoted(word: str) -> str:
+    """The word for a shell; what the shell is to ask for stays its variable."""
+    name, _, value = word.partition("=")
+    if value.startswith("${") and value.endswith(":?}"):
+        return f'{shlex.quote(name)}="{value}"'
+    return shlex.quote(word)
 
 
 def _kept(directory: str, words: Sequence[str], package: str) -> Iterator[str]:

@@ -31,7 +31,8 @@ _REFERENCE = (
     r"|[a-z0-9]{1,64}_[a-z0-9_]{1,64}(?:\[[^\]\n]{0,64}\])?\.[a-z_]|[a-z_]{1,64}\("
 )
 _PLACE = r"arn:|projects/|[a-z]{2,8}://|(?:~|\.{1,2}|/[a-z0-9_.-]{1,64})/|alias/"
-_STAND_IN = r"[<({%]|\$[{(A-Za-z_]|\*{3}|\[|x{4}|\.{3}"
+# The last are how our own hints write them.
+_STAND_IN = r"[<({%]|\$[{(A-Za-z_]|\*{3}|\[|x{4}|\.{3}|=?(?:VALUE|TEXT|JSON|FILE)(?!\w)"
 _NO_VALUE = rf"(?!{_WORD}|{_REFERENCE}|{_PLACE}|{_STAND_IN})"
 # In quotes a reference is a text, unless it is an interpolation and nothing else.
 _NO_TEXT = (

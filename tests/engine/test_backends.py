@@ -429,7 +429,7 @@ def test_backend_settings_are_in_nobodys_arguments_and_in_no_history(
     result = hereya.provision(package, *flags)
 
     assert failure(result)[:2] == (1, "backend-unreachable")
-    secrets = ("p4ss-", "word")
+    secrets = ("p4ss-", "${word}", "-quoted")
     argv = [event["argv"] for event in result.events if event["type"] == "step_started"]
     assert argv
     assert [word for words in argv for word in words if any(secret in word for secret in secrets)] == []

@@ -39,13 +39,12 @@ def test_an_error_of_a_provider_is_the_failure(
 
     failed = run(package)
 
-    # The engine does not say of which resource the error of a delete is.
+    # The engine does not say of which resource the error of a delete is; only one has failed.
     where: tuple[str | None, str | None] = (None, None)
     if operation != "delete":
         where = ("file_record.a", f'  fail = "{operation}"')
-    suffix = f" (`{where[0]}`)" if where[0] else ""
-    sentence = f"The record cannot {operation}: It is at {file}"
-    assert failure(failed) == (1, "provider-error", sentence + suffix)
+    sentence = f"The record cannot {operation}: It is at {file} (`file_record.a`)"
+    assert failure(failed) == (1, "provider-error", sentence)
     assert said(failed, "error") == [(f"The record cannot {operation}", f"It is at {file}.", *where)]
     assert [found["summary"] for found in failed.result["failure"]["diagnostics"]] == [
         f"The record cannot {operation}"

@@ -242,8 +242,8 @@ def test_what_an_engine_is_given_by_hand_has_no_secret(
 
     words = shlex.split(told_in(report))
     assert words[words.index("--") :] == [
-        *("--", "apply", "-var", "flavour=${flavour:?}", "-var=flavour=${flavour:?}", "-var", "size=3"),
-        *("-lock=false", "-backend-config", "secret_key=${secret_key:?}"),
+        *("--", "apply", "-var", "flavour=${flavour:?}", "-var=flavour=${flavour:?}"),
+        *("-var", "size=${size:?}", "-lock=false", "-backend-config", "secret_key=${secret_key:?}"),
     ]
 
 
