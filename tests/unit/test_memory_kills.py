@@ -22,7 +22,7 @@ from tests.fake_engine import FakeEngine
 
 VERSION_1 = "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"
 VERSION_2 = "low 0\nhigh 0\nmax 12\noom 5\noom_kill 4\noom_group_kill 1\n"
-BOTH = "9:name=systemd:/\n4:memory:/work/a:b\n1:cpu,cpuacct:/\n0::/init\n"
+BOTH = "9:name=systemd:/\n4:memory:/job/a:b\n1:cpu,cpuacct:/\n0::/init\n"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def count(tmp_path: Path) -> Callable[[str, Mapping[str, str]], int | None]:
         pytest.param("0::/user.slice/a\n", {"user.slice/a/memory.events": VERSION_2}, 4, id="version 2"),
         pytest.param("0::/\n", {"memory.events": VERSION_2}, 4, id="version 2, a namespace of its own"),
         pytest.param("0::/../b\n", {"memory.events": VERSION_2}, 4, id="version 2, outside of the namespace"),
-        pytest.param(BOTH, {"memory/work/a:b/memory.oom_control": VERSION_1}, 3, id="version 1"),
+        pytest.param(BOTH, {"memory/job/a:b/memory.oom_control": VERSION_1}, 3, id="version 1"),
         pytest.param(
             BOTH,
             {"memory/memory.oom_control": VERSION_1, "init/memory.events": VERSION_2},
