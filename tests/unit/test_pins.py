@@ -453,8 +453,9 @@ def test_any_text_is_a_pin_or_a_fault_of_printable_words(text: str, start: str) 
 
 def test_where_there_are_none_no_constraints_are_loaded(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from hereya_tf.engine.pins import find_pins; find_pins(pathlib.Path(sys.argv[1]));"
-        " print([name for name in sys.modules if name.endswith('constraints') or name == 'dataclasses'])"
+        "import sys, pathlib; before = set(sys.modules);"
+        " from hereya_tf.engine.pins import find_pins; find_pins(pathlib.Path(sys.argv[1]));"
+        " print([name for name in set(sys.modules) - before if name.endswith(('constraints', 'dataclasses'))])"
     )
 
     ran = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
