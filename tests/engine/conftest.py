@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ from hereya_tf.engine.choose import embedded_argv, embedded_library
 from tests.command_line import CommandLine
 from tests.engine import provider
 from tests.engine.driving import Driver
+
+Mount = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +44,25 @@ def providers(provider_mirror: Path, isolation: None) -> Path:
     """Lets every engine of this test take its providers from the mirror, and nowhere else."""
     Path(os.environ["TF_CLI_CONFIG_FILE"]).write_text(provider.mirror_settings(provider_mirror))
     return provider_mirror
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Iterator[Mount]:
+    """Mounts a file system of its own, in memory; a test may fill it, or make it read-only."""
+    if sys.platform != "linux" or os.getuid() != 0:
+        pytest.skip("a file system of its own can be mounted by root on Linux only")
+    mounted: list[Path] = []
+
+    def make(options: str = "size=64k") -> Path:
+        place = tmp_path / f"disk{len(mounted)}"
+        place.mkdir()
+        command = ("mount", "-t", "tmpfs", "-o", f"mode=0700,{options}", "tmpfs", str(place))
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"nothing can be mounted here: {done.stderr}")
+        mounted.append(place)
+        return place
+
+    yield make
+    for place in mounted:
+        subprocess.run(("umount", "-l", str(place)), check=True)

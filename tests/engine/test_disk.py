@@ -1,10 +1,7 @@
 """Full disks and directories that cannot be written: history may be lost, work and state never."""
 
 import base64
-import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,11 +9,10 @@ import pytest
 from tests.command_line import CommandLine, Result
 from tests.conftest import MakePackage
 from tests.engine import scenes
+from tests.engine.conftest import Mount
 from tests.engine.driving import Driver, failure, names, succeeded
 from tests.engine.provider import PROVIDERS
 from tests.fake_engine import FakeEngine
-
-Mount = Callable[..., Path]
 
 THREE = {f"terraform_data.{name}": "complete" for name in ("first", "second", "third")}
 # A state of this package is larger than a file system block: the room of the last one is not enough.
@@ -26,28 +22,6 @@ BULKY = {
         'input = terraform_data.second.id == "" ? "" : join("", [for i in range(1000) : "so many characters"])',
     )
 }
-
-
-@pytest.fixture
-def mount(tmp_path: Path) -> Iterator[Mount]:
-    """Mounts a small file system of its own, and makes it full or read-only."""
-    if sys.platform != "linux" or os.getuid() != 0:
-        pytest.skip("a file system of its own can be mounted by root on Linux only")
-    mounted: list[Path] = []
-
-    def make(size: str = "64k") -> Path:
-        place = tmp_path / f"disk{len(mounted)}"
-        place.mkdir()
-        command = ("mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", str(place))
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            pytest.skip(f"nothing can be mounted here: {done.stderr}")
-        mounted.append(place)
-        return place
-
-    yield make
-    for place in mounted:
-        subprocess.run(("umount", "-l", str(place)), check=True)
 
 
 def fill(disk: Path, *, leave: int = 0) -> None:
@@ -230,7 +204,7 @@ def test_a_state_printed_by_the_engine_of_a_killed_run_is_kept(
 def test_output_that_does_not_fit_on_the_disk_is_no_success(
     cli: CommandLine, fake_engine: FakeEngine, make_package: MakePackage, mount: Mount
 ) -> None:
-    disk = mount("9m")
+    disk = mount("size=9m")
     words = {"bytes": base64.b64encode(b"x" * 9999 + b"\n").decode(), "times": 1200}
     fake_engine.plays({"apply": [words, *scenes.applied()]})
     package = make_package(scenes.NOTHING)

@@ -5,9 +5,8 @@ import os
 import random
 import shlex
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from hereya_tf.engine import EngineName, Version
 from hereya_tf.engine.identity import Identity, read_answer
 from hereya_tf.releases.installed import Installed, all_installed, find_installed, verify
 from tests.command_line import REPOSITORY, CommandLine, Running
+from tests.engine.conftest import Mount
 from tests.installing import HERE, TERRAFORM, VERSION, Installing, eventually, pretender
 from tests.openpgp_signer import signing_key
 from tests.published_releases import archive, publish
@@ -24,8 +24,6 @@ from tests.release_site import ReleaseSite
 from tests.site_faults import dripping
 
 pytestmark = pytest.mark.real_engine
-
-Mount = Callable[..., Path]
 
 
 class Release(NamedTuple):
@@ -188,28 +186,6 @@ def test_whoever_waits_goes_on_where_the_killed_one_has_left(
     assert (ran.exit_code, ran.stdout) == (0, f"{parent / '1.11.4/terraform'}\n")
     assert said in ran.stderr
     assert cache.names() == ["1.11.4"]
-
-
-@pytest.fixture
-def mount(tmp_path: Path) -> Iterator[Mount]:
-    """Mounts a file system of its own, with options."""
-    if sys.platform != "linux" or os.getuid() != 0:
-        pytest.skip("a file system of its own can be mounted by root on Linux only")
-    mounted: list[Path] = []
-
-    def make(options: str) -> Path:
-        place = tmp_path / f"disk{len(mounted)}"
-        place.mkdir()
-        command = ("mount", "-t", "tmpfs", "-o", f"mode=0700,{options}", "tmpfs", str(place))
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            pytest.skip(f"nothing can be mounted here: {done.stderr}")
-        mounted.append(place)
-        return place
-
-    yield make
-    for place in mounted:
-        subprocess.run(("umount", "-l", str(place)), check=True)
 
 
 def small(cli: CommandLine, site: ReleaseSite, disk: Path, *, size: int = 0) -> Cache:
