@@ -1,15 +1,17 @@
 """What one configuration file declares, read from native syntax (tree-sitter) or JSON (pure)."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node, Parser
+    from tree_sitter import Language, Node
 
 # Beyond any written configuration; the parser takes 3.6 s for a megabyte of the worst garbage.
 _LARGEST_FILE = 16 * 1024 * 1024  # bytes
+_BEFORE_ESCAPES = re.compile(rb"\$+(?=\$\$\{)|%+(?=%%\{)")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -122,7 +124,7 @@ def read_native(source: bytes) -> Reading:
     source = source.removeprefix(_BYTE_ORDER_MARK)
     if len(source) > _LARGEST_FILE:
         return Reading((), broken=True)
-    root = _parser().parse(source).root_node
+    root = _root(source)
     return Reading(tuple(_native_declarations(root, source)), broken=root.has_error)
 
 
@@ -131,7 +133,7 @@ def read_literals(source: bytes, names: frozenset[str]) -> Iterator[str]:
     source = source.removeprefix(_BYTE_ORDER_MARK)
     if len(source) > _LARGEST_FILE:
         return
-    root = _parser().parse(source).root_node
+    root = _root(source)
     for name, expression in _attributes(root, source):
         if name in names:
             yield from _literals(expression, source)
@@ -154,7 +156,7 @@ def read_attribute_texts(source: bytes) -> Mapping[str, str] | None:
     source = source.removeprefix(_BYTE_ORDER_MARK)
     if len(source) > _LARGEST_FILE:
         return None
-    root = _parser().parse(source).root_node
+    root = _root(source)
     if root.has_error:
         return None
     return {name: _text(expression, source) for name, expression in _attributes(root, source)}
@@ -191,7 +193,7 @@ def _blocks_of(kind: str, source: bytes) -> Iterator[tuple[str, Mapping[str, str
     source = source.removeprefix(_BYTE_ORDER_MARK)
     if len(source) > _LARGEST_FILE:
         return
-    for block in _blocks(_parser().parse(source).root_node):
+    for block in _blocks(_root(source)):
         match _header(block, source):
             case [word, label] if word == kind:
                 attributes = _attributes(block, source)
@@ -338,12 +340,14 @@ def _unquoted(node: "Node", source: bytes) -> str:
 _LANGUAGES: list["Language"] = []
 
 
-def _parser() -> "Parser":
-    """A parser of one's own (they are cheap, and not for sharing between threads)."""
+def _root(source: bytes) -> "Node":
+    """The tree of a source, by a parser of one's own: they are cheap, and not for sharing between threads."""
     import tree_sitter  # here, because it costs 10 ms and not every command reads HCL
 
     if not _LANGUAGES:
         import tree_sitter_hcl
 
         _LANGUAGES.append(tree_sitter.Language(tree_sitter_hcl.language()))
-    return tree_sitter.Parser(_LANGUAGES[0])
+    # Of `$$${` the grammar makes no `$` and an escape, as the engines do, but an expression without an end.
+    source = _BEFORE_ESCAPES.sub(lambda match: b"_" * len(match[0]), source)
+    return tree_sitter.Parser(_LANGUAGES[0]).parse(source).root_node
