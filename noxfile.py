@@ -43,3 +43,4 @@ def bench(session: nox.Session) -> None:
     session.install("-e", ".[embedded]")
     session.run("python", "-m", "tests.bench.stream")
     session.run("python", "-m", "tests.bench.redaction")
+    session.run("python", "-m", "tests.bench.engine_install")

@@ -19,11 +19,16 @@ Sign = Callable[[bytes], bytes]
 
 
 def archive(
-    binary: bytes, engine: EngineName, platform: Platform, *, method: int = zipfile.ZIP_DEFLATED
+    binary: bytes,
+    engine: EngineName,
+    platform: Platform,
+    *,
+    method: int = zipfile.ZIP_DEFLATED,
+    level: int = 1,
 ) -> bytes:
     """The zip of a release: the binary, executable, and its licence."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method, compresslevel=1) as file:
+    with zipfile.ZipFile(buffer, "w", method, compresslevel=level) as file:
         # With a date of their own, two archives of the same binary are the same.
         file.writestr(zipfile.ZipInfo("LICENSE.txt", _DATE), "Business Source License 1.1\n")
         member = zipfile.ZipInfo(member_name(engine, platform), _DATE)

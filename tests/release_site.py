@@ -199,6 +199,8 @@ class _Server(ThreadingHTTPServer):
 def _handler(site: ReleaseSite) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # As every real server: a body after its head would wait 40 ms for a client that delays its ACK.
+        disable_nagle_algorithm = True
 
         def setup(self) -> None:
             super().setup()

@@ -6,7 +6,7 @@ Trust is no matter of this module: what arrives is what the site sent, until a s
 import random
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Self, assert_never
 
@@ -94,7 +94,7 @@ class Fetcher:
         *,
         limit: int,
         progress: Callable[[int, int | None], None] = lambda _arrived, _total: None,
-    ) -> Iterator[bytes]:
+    ) -> Generator[bytes]:
         """The bytes of a file, in order and once each, however often the connection breaks.
 
         At most `limit` bytes. `progress(arrived, total)` hears of every piece, in bytes; the total may not be
@@ -106,7 +106,7 @@ class Fetcher:
         secret = _basic(user_info) if user_info else self._secrets.get(address.origin)
         return self._download(Download(address, secret, limit, progress))
 
-    def _download(self, download: "Download") -> Iterator[bytes]:
+    def _download(self, download: "Download") -> Generator[bytes]:
         failures, best = 0, 0
         while True:
             try:
@@ -124,7 +124,7 @@ class Fetcher:
             self._tell(download.sentence(again.reason, f"another attempt follows in {seconds:.1f} s"))
             self._pause(seconds)
 
-    def _attempt(self, download: "Download") -> Iterator[bytes]:
+    def _attempt(self, download: "Download") -> Generator[bytes]:
         """What has not been given yet, from the first address on: a redirect's target is good for a while only."""
         download.begin()
         transfer, head = self._answer(download)
@@ -178,7 +178,7 @@ class Fetcher:
         address, headers, proxy = download.address, download.headers(), download.proxy
         return Transfer(lambda: self._connections.ask(address, headers, proxy), self._pause)
 
-    def _body(self, download: "Download", transfer: Transfer, start: int, file: File) -> Iterator[bytes]:
+    def _body(self, download: "Download", transfer: Transfer, start: int, file: File) -> Generator[bytes]:
         download.file = file
         at = start
         pieces = transfer.pieces()
@@ -227,7 +227,7 @@ def _basic(user_info: str) -> str:
     return f"Basic {b64encode(pair.encode()).decode()}"
 
 
-def _read(path: Path, limit: int, progress: Callable[[int, int | None], None]) -> Iterator[bytes]:
+def _read(path: Path, limit: int, progress: Callable[[int, int | None], None]) -> Generator[bytes]:
     """A file of a mirror that is a directory."""
     try:
         status = path.stat()
