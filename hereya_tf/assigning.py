@@ -42,7 +42,7 @@ def prepare_assignment(
         variable_contents=variable_contents,
         # A saved plan holds all other values.
         ephemeral_files=write_variable_files(values.only(prepared.values, ephemeral), directory)[0]
-        if is_apply
+        if is_apply or ask is not None
         else (),
         reinit=request.reinit,
         cache=cache,
@@ -56,6 +56,7 @@ def prepare_assignment(
         sensitive_variables=frozenset(
             name for name, variable in prepared.package.variables.items() if variable.sensitive
         ),
+        check_state=prepared.state_check(),
     )
 
 

@@ -32,13 +32,14 @@ class Step(StrEnum):
     DESTROY = "destroy"
     OUTPUT = "output"
     WORKSPACE = "workspace"
+    STATE = "state"
     SHOW = "show"
     VALIDATE = "validate"
     TF = "tf"
 
 
 # Their stdout is one document and no messages: it may hold every value there is, and is nobody's to see.
-DOCUMENT_STEPS = (Step.OUTPUT, Step.WORKSPACE, Step.SHOW, Step.VALIDATE)
+DOCUMENT_STEPS = (Step.OUTPUT, Step.WORKSPACE, Step.STATE, Step.SHOW, Step.VALIDATE)
 # The steps that `--engine-arg` can add to.
 TAKES_ARGUMENTS = (Step.INIT, Step.PLAN, Step.APPLY, Step.DESTROY)
 
@@ -83,11 +84,16 @@ def init_arguments(
     wish: InitOptions = USUAL_INIT,
     *,
     json: bool,
+    locks: bool = True,
+    migrates_unasked: bool = False,
     backend: bool = True,
     backend_files: Sequence[str] = (),
     variable_files: Sequence[Path] = (),
 ) -> tuple[str, ...]:
-    """`init` without questions; `backend_files` are `-backend-config` values in their order."""
+    """`init` without questions; `backend_files` are `-backend-config` values in their order.
+
+    `locks` and `migrates_unasked` say what this engine's init does with a state that is to move.
+    """
     return (
         Step.INIT,
         *(("-json",) if json else ()),
@@ -98,7 +104,8 @@ def init_arguments(
         *(("-reconfigure",) if wish.reconfigure else ()),
         # Whether to copy is not asked: without a terminal nobody can answer.
         *(("-migrate-state", "-force-copy", _lock_timeout(options)) if wish.migrate_state else ()),
-        *(("-migrate-state", "-lock=false") if wish.migrate_nothing else ()),
+        *(("-migrate-state",) if wish.migrate_nothing and not migrates_unasked else ()),
+        *(("-lock=false",) if wish.migrate_nothing and locks else ()),
         *(("-lockfile=readonly",) if wish.readonly_lock_file else ()),
         *(f"-backend-config={file}" for file in backend_files),
         *_variables(variable_files),
@@ -155,9 +162,9 @@ def apply_plan_arguments(
     )
 
 
-def show_arguments(plan: Path, *, json: bool) -> tuple[str, ...]:
+def show_arguments(plan: Path, *, json: bool, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
     """A saved plan: the engine's own words on it, or (`json`) all that is in it, sensitive values too."""
-    return (Step.SHOW, *(("-json",) if json else ()), "-no-color", str(plan))
+    return (Step.SHOW, *(("-json",) if json else ()), "-no-color", *_variables(variable_files), str(plan))
 
 
 def validate_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
@@ -165,14 +172,19 @@ def validate_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, ...
     return (Step.VALIDATE, "-json", "-no-color", *_variables(variable_files))
 
 
-def output_arguments() -> tuple[str, ...]:
+def output_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
     """All outputs as one JSON document, sensitive ones too."""
-    return (Step.OUTPUT, "-json", "-no-color")
+    return (Step.OUTPUT, "-json", "-no-color", *_variables(variable_files))
 
 
-def workspace_list_arguments() -> tuple[str, ...]:
+def workspace_list_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
     """The names of all workspaces, one a line; the command has no `-json`."""
-    return (Step.WORKSPACE, "list", "-no-color")
+    return (Step.WORKSPACE, "list", "-no-color", *_variables(variable_files))
+
+
+def state_pull_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The state as one JSON document with all its secrets, nothing where there is none; takes no lock of it."""
+    return (Step.STATE, "pull", "-no-color", *_variables(variable_files))
 
 
 def refuse_cli_args(environment: Mapping[str, str], *, ignore: bool) -> None:

@@ -5,27 +5,34 @@ from enum import Enum
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from hereya_tf.engine import EngineName, Version
+from hereya_tf.engine import EngineName, Version, quirks
+from hereya_tf.engine.quirks import Quirk
 from hereya_tf.errors import BadConfig, BadInput, BadPackage, HereyaError
 
 if TYPE_CHECKING:
     from hereya_tf.engine.constraints import Constraint  # loaded by whoever has one
 
-
 _NOTHING = Version(0, 0)
+_LANGUAGE_BLOCK = quirks.who_has(Quirk.LANGUAGE_BLOCK)
 _CHOOSE = "or say which for this run: `--engine-version CONSTRAINT`"
+
+
+def _first_opentofu(quirk: Quirk) -> Version:
+    first = quirks.since(quirk, EngineName.OPENTOFU)
+    assert first is not None
+    return first
 
 
 class Era(Enum):
     """Engines by what they read for a constraint on themselves; each begins with a version.
 
-    OpenTofu's `configs` at its tags: own files since 1.8; since 1.12 only these, and the `language` block.
+    OpenTofu's have begun to read files of their own, and then to heed only these and the `language` block.
     """
 
     TERRAFORM = (EngineName.TERRAFORM, _NOTHING)
     LIKE_TERRAFORM = (EngineName.OPENTOFU, _NOTHING)
-    OWN_FILES = (EngineName.OPENTOFU, Version(1, 8))
-    LANGUAGE_BLOCK = (EngineName.OPENTOFU, Version(1, 12))
+    OWN_FILES = (EngineName.OPENTOFU, _first_opentofu(Quirk.OWN_FILES))
+    LANGUAGE_BLOCK = (EngineName.OPENTOFU, _first_opentofu(Quirk.LANGUAGE_BLOCK))
 
     @classmethod
     def of(cls, engine: EngineName, version: Version) -> "Era":
@@ -85,6 +92,7 @@ class Demand(NamedTuple):
     `engines`: one, by the word of `engine_source`; or all, and nobody has said which. `constraints` were said
     by the caller, a version file, `hereya-tf.toml` or the user's `config.toml`; all of them hold, and so does
     every one of `requirements`, for the versions that heed it. `passed_over`: sentences on what does not count.
+    `is_checked_later`: where none will do, whatever is there is refused with better words than its absence.
     """
 
     engines: tuple[EngineName, ...] = tuple(EngineName)
@@ -92,6 +100,7 @@ class Demand(NamedTuple):
     constraints: tuple["Constraint", ...] = ()
     requirements: tuple[Requirement, ...] = ()
     passed_over: tuple[str, ...] = ()
+    is_checked_later: bool = False
 
     @property
     def exact(self) -> Version | None:
@@ -102,6 +111,16 @@ class Demand(NamedTuple):
     def wants_newest(self) -> bool:
         """Whether the newest that is allowed was asked for in so many words, and not merely one that will do."""
         return any(constraint.is_latest for constraint in self.constraints)
+
+    @property
+    def who(self) -> str:
+        """`engine_source` in a sentence; where versions have decided on the engine it is one already."""
+        return self.engine_source if "`" in self.engine_source else f"`{self.engine_source}`"
+
+    @property
+    def is_about_versions(self) -> bool:
+        """Whether anybody has said anything of versions."""
+        return bool(self.constraints or self.requirements)
 
     def allows(self, engine: EngineName, version: Version) -> bool:
         """Whether a binary of this engine and version will do."""
@@ -290,10 +309,10 @@ def _contradiction(demand: Demand, engine: EngineName, refusal: type[HereyaError
     said = [f"`{word.text}` of `{word.source}`" for word in culprits.constraints]
     required = [_required(item) for item in culprits.requirements]
     overlooked = any(Era.TERRAFORM in item.heeded_in for item in culprits.requirements)
-    hints = ("OpenTofu leaves `required_version` in `*.tf` alone since 1.12",) if overlooked else ()
+    hints = (f"{_LANGUAGE_BLOCK} leaves `required_version` in `*.tf` alone",) if overlooked else ()
     match said, required:
         case [], [only] if engine is EngineName.TERRAFORM and culprits.requirements[0].refused_in:
-            asking = f"`{demand.engine_source}` asks for {engine.title}"
+            asking = f"{demand.who} asks for {engine.title}"
             return BadPackage(f"{only} is for OpenTofu alone, and {asking}", "name OpenTofu: `--engine tofu`")
         case [only], []:
             return refusal(f"no version can be {only}", "leave one of its parts out")
@@ -322,7 +341,7 @@ def _parts(demand: Demand) -> Iterator[Demand]:
 def _required(requirement: Requirement) -> str:
     constraint = requirement.constraint
     if requirement.refused_in:
-        return f"the `language` block of `{constraint.source}` (OpenTofu 1.12 or newer, `{constraint.text}`)"
+        return f"the `language` block of `{constraint.source}` ({_LANGUAGE_BLOCK}, `{constraint.text}`)"
     return f"`{constraint.text}` of `{constraint.source}`"
 
 

@@ -2,7 +2,7 @@
 
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from hereya_tf.engine import Binary, EngineName
@@ -31,14 +31,40 @@ def evidence(
     Each engine completes provider names with its own registry. A host in `explicit_hosts`, which the
     configuration itself names, says nothing; when both registries occur, nothing does.
     """
+    state = _chunks(state_file, _CHUNK, _LARGEST_STATE) if state_file else ()
+    return _writer(
+        explicit_hosts,
+        (_lock_file_hosts(package_directory / LOCK_FILE), LOCK_FILE),
+        (_state_hosts(state), str(state_file)),
+    )
+
+
+def check_mismatch(binary: Binary, found: Mapping[EngineName, str], explicit: bool) -> None:
+    """Raise EngineMismatch when `found` (see `evidence`) names the other engine, unless asked for by name."""
+    if not explicit:
+        _refuse_other(binary, {writer: f"`{file}`" for writer, file in found.items()})
+
+
+def check_state(binary: Binary, state: str, explicit_hosts: frozenset[str], *, backend: str) -> None:
+    """Raise EngineMismatch when the other engine wrote the `state` of a backend, as `state pull` prints it.
+
+    `explicit_hosts` see `evidence`; OpenTofu prints the provider names that Terraform wrote, and only later, in
+    memory, makes them its own (`tofumigrate`).
+    """
+    pieces = (state[at : at + _CHUNK].encode() for at in range(0, len(state), _CHUNK))
+    place = f"the state in the `{backend}` backend"
+    _refuse_other(binary, _writer(explicit_hosts, (_state_hosts(pieces), place)))
+
+
+def _writer(
+    explicit_hosts: frozenset[str], *sources: tuple[Iterator[bytes], str]
+) -> Mapping[EngineName, str]:
+    """The engine whose registry is among the hosts of the sources, and the name of the source."""
     registries = {
         engine.registry.encode(): engine for engine in EngineName if engine.registry not in explicit_hosts
     }
     found: dict[EngineName, str] = {}
-    for hosts, name in (
-        (_lock_file_hosts(package_directory / LOCK_FILE), LOCK_FILE),
-        (_state_hosts(state_file) if state_file else iter(()), str(state_file)),
-    ):
+    for hosts, name in sources:
         for host in hosts:
             if host in registries:
                 found.setdefault(registries[host], name)
@@ -47,13 +73,12 @@ def evidence(
     return found
 
 
-def check_mismatch(binary: Binary, found: Mapping[EngineName, str], explicit: bool) -> None:
-    """Raise EngineMismatch when `found` (see `evidence`) names the other engine, unless asked for by name."""
-    if explicit or not found or binary.engine in found:
+def _refuse_other(binary: Binary, found: Mapping[EngineName, str]) -> None:
+    if not found or binary.engine in found:
         return
-    ((writer, file),) = found.items()
+    ((writer, place),) = found.items()
     raise EngineMismatch(
-        f"`{file}` was written by {writer.title}, and the engine here is {binary.engine.title}"
+        f"{place} was written by {writer.title}, and the engine here is {binary.engine.title}"
         f" {binary.version} ({binary.chosen_by})",
         f"install {writer.title}, or name it: `--engine {writer.executable}`",
         f"to go over to {binary.engine.title} on purpose: `--engine {binary.engine.executable}`",
@@ -66,9 +91,9 @@ def _lock_file_hosts(file: Path) -> Iterator[bytes]:
     return (match[1] for match in _PROVIDER_BLOCK.finditer(code))
 
 
-def _state_hosts(file: Path) -> Iterator[bytes]:
+def _state_hosts(chunks: Iterable[bytes]) -> Iterator[bytes]:
     tail = b""
-    for chunk in _chunks(file, _CHUNK, _LARGEST_STATE):
+    for chunk in chunks:
         window = tail + chunk
         yield from (match[1] for match in _PROVIDER_ADDRESS.finditer(window))
         tail = window[-_OVERLAP:]

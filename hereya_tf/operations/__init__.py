@@ -35,4 +35,8 @@ def perform(execution: Execution) -> None:
             from hereya_tf.operations.handing_over import tf as act
         case unknown:
             assert_never(unknown)
-    act(execution)
+    try:
+        act(execution)
+    except BaseException:
+        execution.withdraw_lock_file()
+        raise

@@ -14,6 +14,7 @@ from hereya_tf.errors import BadPackage, no_room
 from hereya_tf.operations.changing import take_outputs
 from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import act_initialised
+from hereya_tf.operations.planning import show_plan
 from hereya_tf.reading import reason
 from hereya_tf.stream.outputs import read_document
 
@@ -56,8 +57,7 @@ def _learn_secrets(execution: Execution, plan: Path) -> None:
     context = execution.context
     if context.may_run_remotely:
         return  # the values are there, and the plan has none
-    shown = execution.run(Step.SHOW, commands.show_arguments(plan, json=True), streams=False)
-    variables = read_document(shown.document).get("variables", {})
+    variables = read_document(show_plan(execution, plan, json=True)).get("variables", {})
     for name in execution.assignment.sensitive_variables.intersection(variables):
         context.journal.redactor.add(variables[name].get("value"))
     context.directory.keep_secrets(context.journal.redactor.secrets())

@@ -45,3 +45,5 @@ class Assignment(NamedTuple):
     # The engine's, of `tf`.
     arguments: tuple[str, ...] = ()
     sensitive_variables: frozenset[str] = frozenset()
+    # Raises EngineMismatch for a state (its text) of the other engine; None where no state need be asked for that.
+    check_state: Callable[[str], None] | None = None

@@ -15,6 +15,7 @@ def provision(execution: Execution) -> None:
 
     def act() -> None:
         execution.check_workspace()
+        execution.check_writer()
         take_outputs(execution, _change(execution, Step.APPLY))
 
     act_initialised(execution, act)
@@ -25,6 +26,7 @@ def destroy(execution: Execution) -> None:
 
     def act() -> None:
         execution.check_workspace()
+        execution.check_writer()
         execution.outputs = execution.read_outputs()
         _change(execution, Step.DESTROY)
 
@@ -59,4 +61,7 @@ def _change(execution: Execution, step: Step) -> StepOutcome:
         )
         if not assignment.ask(question):
             raise Cancelled("the plan was not approved, and nothing was changed")
-    return execution.run(step, commands.apply_plan_arguments(assignment.options, step, plan=plan))
+    arguments = commands.apply_plan_arguments(
+        assignment.options, step, plan=plan, variable_files=assignment.ephemeral_files
+    )
+    return execution.run(step, arguments)

@@ -1,10 +1,14 @@
 """The steps of one run on an engine: what every operation is made of, and what they came to."""
 
+import contextlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from hereya_tf.engine import commands, quirks
 from hereya_tf.engine.commands import Step
+from hereya_tf.engine.evidence import LOCK_FILE
+from hereya_tf.engine.quirks import Quirk
 from hereya_tf.errors import Busy, FailureClass, ShellCommandError
 from hereya_tf.operations.assignment import Assignment
 from hereya_tf.runs import outcome
@@ -39,6 +43,9 @@ class Execution:
         self.engine_has_spoken = False
         # An `errored.tfstate` of an earlier run is not this one's.
         self._errored_before = _stamp(context.package / outcome.ERRORED_STATE)
+        self._writer_is_open = assignment.check_state is not None
+        self._has_asked_state = False
+        self._lock_file_is_new = False
 
     @property
     def errored_state(self) -> Path | None:
@@ -54,9 +61,12 @@ class Execution:
     @property
     def early_variable_files(self) -> tuple[Path, ...]:
         """The variable files for commands that only some versions give values to, such as init."""
-        engine = self.context.binary
-        wanted = quirks.takes_variables_at_init(engine.engine, engine.version)
-        return self.assignment.variable_files if wanted else ()
+        return self._variable_files(Quirk.EARLY_VARIABLES)
+
+    @property
+    def backend_variable_files(self) -> tuple[Path, ...]:
+        """Those for commands that read a state or a plan, which fewer versions give values to."""
+        return self._variable_files(Quirk.BACKEND_VARIABLES)
 
     def run(
         self,
@@ -112,7 +122,8 @@ class Execution:
         """All outputs, sensitive ones too, as the state has them; `apart` is another place to read them in."""
         outcome = self.run(
             Step.OUTPUT,
-            commands.output_arguments(),
+            # Another place has nothing but the backend, which needs no values there.
+            commands.output_arguments(variable_files=self.backend_variable_files if apart is None else ()),
             streams=False,
             context=apart,
             apart=apart is not None,
@@ -139,9 +150,8 @@ class Execution:
         wanted = self.doubtful_workspace
         if wanted is None:
             return
-        listing = run_step(
-            self.in_workspace(None), Step.WORKSPACE, commands.workspace_list_arguments(), streams=False
-        )
+        arguments = commands.workspace_list_arguments(variable_files=self.backend_variable_files)
+        listing = run_step(self.in_workspace(None), Step.WORKSPACE, arguments, streams=False)
         if not listing.ok:
             self.fail(listing)
             raise listing.error()
@@ -149,6 +159,46 @@ class Execution:
         if wanted not in names:
             raise unknown_workspace(wanted, names)
         self.doubtful_workspace = None
+        self.check_new_lock_file()
+
+    def check_writer(self) -> None:
+        """Refuse a state that the other engine wrote, where nothing else says who did. Raises EngineMismatch (T15).
+
+        After `check_workspace`: some backends create a workspace that is asked for its state.
+        """
+        check = self.assignment.check_state
+        if check is None or self._has_asked_state:
+            return
+        self._has_asked_state = True
+        arguments = commands.state_pull_arguments(variable_files=self.backend_variable_files)
+        try:
+            pulled = self.run(Step.STATE, arguments, streams=False)
+        except ShellCommandError:
+            # What is wrong there is for the next step to say, which was asked for.
+            self.failed = None
+            return
+        check(pulled.document)
+        self._writer_is_open = False
+
+    def check_new_lock_file(self) -> None:
+        """The same, where init has written a lock file that the next run would take for evidence."""
+        if self._lock_file_is_new and os.path.lexists(self.context.package / LOCK_FILE):
+            self.check_writer()
+
+    def note_init(self) -> None:
+        """Init is about to run: it may write a lock file, and bring the state within reach."""
+        self._has_asked_state = False
+        if not os.path.lexists(self.context.package / LOCK_FILE):
+            self._lock_file_is_new = True
+
+    def withdraw_lock_file(self) -> None:
+        """Remove a lock file that init has written while nobody knows who wrote the state.
+
+        It says which engine init was run with, and the next run would believe that of the state.
+        """
+        if self._writer_is_open and self._lock_file_is_new:
+            with contextlib.suppress(OSError):
+                (self.context.package / LOCK_FILE).unlink()
 
     def in_workspace(self, name: str | None) -> Context:
         """The context with another workspace selected, or with none."""
@@ -157,6 +207,10 @@ class Execution:
         if name is not None:
             environment["TF_WORKSPACE"] = name
         return self.context._replace(environment=environment)
+
+    def _variable_files(self, quirk: Quirk) -> tuple[Path, ...]:
+        engine = self.context.binary
+        return self.assignment.variable_files if quirks.has(quirk, engine.engine, engine.version) else ()
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from hereya_tf import events
 from hereya_tf.engine import commands, initialisation, quirks
 from hereya_tf.engine.commands import InitOptions, Step
+from hereya_tf.engine.quirks import Quirk
 from hereya_tf.errors import FailureClass, ShellCommandError
 from hereya_tf.operations.execution import Execution, LocksNeeded
 from hereya_tf.saved_backend import Move, choose_move, prepare_move
@@ -32,6 +33,7 @@ def initialise(execution: Execution) -> None:
         raise LocksNeeded
     memory = _memory(execution)
     memory.forget()
+    execution.note_init()
     arguments = _arguments(execution)
     context = None if execution.doubtful_workspace is None else execution.in_workspace("default")
     try:
@@ -43,6 +45,9 @@ def initialise(execution: Execution) -> None:
         # In a backend with several workspaces init refuses one that apply is still to create.
         execution.run(Step.INIT, arguments, context=execution.in_workspace("default"))
     memory.keep(_fingerprint(execution))
+    # A workspace that may not be there yet is not asked: that would create it in some backends.
+    if execution.doubtful_workspace is None and not execution.assignment.create_workspace:
+        execution.check_new_lock_file()
 
 
 def initialise_if_needed(execution: Execution) -> bool:
@@ -74,7 +79,9 @@ def _arguments(execution: Execution) -> tuple[str, ...]:
             readonly_lock_file=wish.readonly_lock_file,
         ),
         # The engine takes only one of `-json` and `-migrate-state`.
-        json=quirks.supports_init_json(engine.engine, engine.version) and not migrates,
+        json=quirks.has(Quirk.INIT_JSON, engine.engine, engine.version) and not migrates,
+        locks=quirks.has(Quirk.INIT_LOCKS, engine.engine, engine.version),
+        migrates_unasked=not quirks.has(Quirk.MIGRATION_ON_DEMAND, engine.engine, engine.version),
         backend_files=assignment.backend_files,
         variable_files=execution.early_variable_files,
     )
@@ -106,7 +113,7 @@ def _fingerprint(execution: Execution) -> str:
     assignment = execution.assignment
     engine = execution.context.binary
     backend = assignment.workspace.backend
-    wants_variables = quirks.takes_variables_at_init(engine.engine, engine.version)
+    wants_variables = quirks.has(Quirk.EARLY_VARIABLES, engine.engine, engine.version)
     return initialisation.fingerprint(
         execution.context.package,
         assignment.workspace.data_directory,

@@ -21,6 +21,7 @@ def plan(execution: Execution) -> None:
 
     def act() -> None:
         execution.check_workspace()
+        execution.check_writer()
         bundle = None if assignment.bundle_to_write is None else _BundleToBe(execution)
         saved = plan_into(execution, assignment.plan_options)
         if assignment.plan_options.detailed_exitcode:
@@ -38,6 +39,7 @@ def drift(execution: Execution) -> None:
 
     def act() -> None:
         execution.check_workspace()
+        execution.check_writer()
         saved = plan_into(execution, PlanOptions(refresh_only=True))
         assert execution.planned is not None
         summary = execution.planned.summary
@@ -71,15 +73,20 @@ def describe(execution: Execution, saved: Path) -> None:
     # A plan that was made elsewhere has no values.
     names = frozenset() if execution.context.may_run_remotely else redactor.secret_outputs
     if assignment.wants_plan_document or (assignment.wants_difference and names):
-        document = execution.run(Step.SHOW, commands.show_arguments(saved, json=True), streams=False)
+        document = show_plan(execution, saved, json=True)
         if assignment.wants_plan_document:
-            execution.plan_document = document.document
-        for value in _values(document.document, names):
+            execution.plan_document = document
+        for value in _values(document, names):
             redactor.add(value)
     if assignment.wants_difference:
-        shown = execution.run(Step.SHOW, commands.show_arguments(saved, json=False), streams=False)
         # Known secrets only: sensitive values the engine masks by itself.
-        execution.difference = redactor.text(shown.document)
+        execution.difference = redactor.text(show_plan(execution, saved, json=False))
+
+
+def show_plan(execution: Execution, saved: Path, *, json: bool) -> str:
+    """The engine's own words on a saved plan, or (`json`) all that is in it, sensitive values too."""
+    arguments = commands.show_arguments(saved, json=json, variable_files=execution.backend_variable_files)
+    return execution.run(Step.SHOW, arguments, streams=False).document
 
 
 def _values(document: str, names: frozenset[str]) -> Iterator[object]:

@@ -3,6 +3,7 @@
 from hereya_tf.engine import commands, quirks
 from hereya_tf.engine.commands import InitOptions, Step
 from hereya_tf.engine.evidence import LOCK_FILE
+from hereya_tf.engine.quirks import Quirk
 from hereya_tf.errors import FailureClass, ShellCommandError
 from hereya_tf.operations.execution import Execution, LocksNeeded
 from hereya_tf.operations.initialising import act_initialised
@@ -59,8 +60,11 @@ def validate(execution: Execution) -> None:
     with execution.context.directory.scratch("validate") as scratch:
         environment = {**execution.context.environment, "TF_DATA_DIR": str(scratch)}
         context = execution.context._replace(environment=environment)
+        execution.note_init()
         _initialise_apart(execution, context)
         _validate(execution, context)
+    # No state was asked who wrote it.
+    execution.withdraw_lock_file()
 
 
 def _asks_for_init(execution: Execution) -> bool:
@@ -82,7 +86,7 @@ def _initialise_apart(execution: Execution, context: Context) -> None:
         arguments = commands.init_arguments(
             execution.assignment.options,
             InitOptions(readonly_lock_file=readonly),
-            json=quirks.supports_init_json(engine.engine, engine.version),
+            json=quirks.has(Quirk.INIT_JSON, engine.engine, engine.version),
             backend=False,
             variable_files=execution.early_variable_files,
         )

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from hereya_tf.engine import EngineName, Version
+from hereya_tf.engine import EngineName, Version, quirks
+from hereya_tf.engine.quirks import Quirk
 from hereya_tf.errors import EngineUnavailable
 
 _SYSTEMS = {
@@ -21,7 +22,6 @@ _PROCESSORS = {
     "arm64": ("aarch64", "arm64"),
 }
 _ARCHITECTURES = {machine: name for name, machines in _PROCESSORS.items() for machine in machines}
-_FIRST_FOR_APPLE_SILICON = Version(1, 0, 2)  # of Terraform; OpenTofu has had it from the start
 _LONGEST_SHOWN = 40  # characters
 
 
@@ -56,7 +56,7 @@ def this_platform(system: str, machine: str) -> Platform:
 def fallback(engine: EngineName, version: Version, platform: Platform) -> Platform | None:
     """Another platform whose binary runs here, for a version that is not built for this one; None when it is.
 
-    Rosetta runs amd64 on Apple's processors. Terraform is built for them since 1.0.2.
+    Rosetta runs amd64 on Apple's processors.
     """
-    missing = platform == Platform("darwin", "arm64") and engine is EngineName.TERRAFORM
-    return Platform("darwin", "amd64") if missing and version < _FIRST_FOR_APPLE_SILICON else None
+    is_built = platform != Platform("darwin", "arm64") or quirks.has(Quirk.APPLE_SILICON, engine, version)
+    return None if is_built else Platform("darwin", "amd64")

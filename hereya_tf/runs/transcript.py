@@ -84,6 +84,8 @@ class Transcript:
 
     def _message(self, line: str, now: float) -> None:
         message = messages.parse(line)
+        if isinstance(message, Outputs):
+            self._learn(message)
         new = self.summary.add(message, now)
         match message:
             case PlainLine():
@@ -99,18 +101,18 @@ class Transcript:
                 if self._engine_messages:
                     self._journal.emit(events.EngineMessage(self._step, self._raw(message, line)))
 
+    def _learn(self, message: Outputs) -> None:
+        """Older versions of Terraform put sensitive values in there as well (hashicorp/terraform#31813)."""
+        redactor = self._journal.redactor
+        for name, output in message.values.items():
+            secret = output.sensitive or name in redactor.secret_outputs
+            if secret and output.value is not MISSING:
+                redactor.add(output.value)
+
     def _raw(self, message: Message, line: str) -> Any:
         """The line as it is, without what no redactor can know to be secret."""
         raw = messages.raw(line)
-        match message:
-            case EmergencyState():
-                return {**raw, "state": MASK}
-            case Outputs():
-                redactor = self._journal.redactor
-                for name in redactor.secret_outputs.intersection(message.values):
-                    if (value := message.values[name].value) is not MISSING:
-                        redactor.add(value)
-        return raw
+        return {**raw, "state": MASK} if isinstance(message, EmergencyState) else raw
 
     def _plain(self, source: tuple[str, str], text: str) -> None:
         redacting = self._sources.get(source)

@@ -104,6 +104,28 @@ def test_init_that_migrates_nothing_takes_no_lock_that_it_would_not_wait_for() -
 
 
 @pytest.mark.parametrize(
+    ("locks", "migrates_unasked", "arguments"),
+    [
+        pytest.param(True, False, ("-migrate-state", "-lock=false"), id="as all do now"),
+        pytest.param(False, False, ("-migrate-state",), id="without locks"),
+        pytest.param(False, True, (), id="unasked"),
+    ],
+)
+def test_init_is_asked_to_migrate_in_words_that_it_knows(
+    locks: bool, migrates_unasked: bool, arguments: tuple[str, ...]
+) -> None:
+    found = commands.init_arguments(
+        EngineOptions(),
+        InitOptions(migrate_nothing=True),
+        json=False,
+        locks=locks,
+        migrates_unasked=migrates_unasked,
+    )
+
+    assert found == ("init", "-input=false", "-no-color", *arguments)
+
+
+@pytest.mark.parametrize(
     "step",
     [
         pytest.param(Step.APPLY, marks=pytest.mark.behaviour("T2"), id="apply"),
@@ -252,6 +274,21 @@ def test_a_saved_plan_is_applied_without_the_choices_that_are_in_it(step: Step) 
 def test_queries() -> None:
     assert commands.output_arguments() == ("output", "-json", "-no-color")
     assert commands.workspace_list_arguments() == ("workspace", "list", "-no-color")
+    assert commands.state_pull_arguments() == ("state", "pull", "-no-color")
+
+
+def test_queries_take_the_values_that_a_backend_may_need() -> None:
+    files = {"variable_files": (Path("/v"),)}
+
+    assert commands.output_arguments(**files) == ("output", "-json", "-no-color", "-var-file=/v")
+    assert commands.workspace_list_arguments(**files) == ("workspace", "list", "-no-color", "-var-file=/v")
+    assert commands.state_pull_arguments(**files) == ("state", "pull", "-no-color", "-var-file=/v")
+    assert commands.show_arguments(Path("p"), json=False, **files) == (
+        "show",
+        "-no-color",
+        "-var-file=/v",
+        "p",
+    )
 
 
 @pytest.mark.behaviour("T2")

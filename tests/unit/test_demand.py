@@ -18,7 +18,7 @@ from hereya_tf.errors import BadConfig, BadInput, BadPackage, HereyaError
 TERRAFORM, OPENTOFU = EngineName.TERRAFORM, EngineName.OPENTOFU
 BOTH = tuple(EngineName)
 CHOOSE = "or say which for this run: `--engine-version CONSTRAINT`"
-ALONE = "OpenTofu leaves `required_version` in `*.tf` alone since 1.12"
+ALONE = "OpenTofu 1.12 or newer leaves `required_version` in `*.tf` alone"
 FLAG, VARIABLE, PROJECT, USER = (
     "--engine-version",
     "HEREYA_TF_ENGINE_VERSION",
