@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from hereya_tf import events
 from hereya_tf.engine import Binary
 from hereya_tf.engine.commands import Step
-from hereya_tf.errors import HereyaError
+from hereya_tf.errors import HereyaError, own_fault
 from hereya_tf.events import Operation
 from hereya_tf.failure.diagnosis import worth_telling
 from hereya_tf.operations import Execution
@@ -230,3 +230,14 @@ def _timings(facts: Facts) -> events.Timings:
         output=rounded(seconds.get(Step.OUTPUT)),
         total=round(facts.total, 3),
     )
+
+
+def located_fault(caught: Exception, *, debug: bool) -> HereyaError:
+    """A fault of ours: what it was, and where; with `debug` the traceback goes to stderr."""
+    import traceback
+
+    frame = traceback.extract_tb(caught.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    if debug:
+        traceback.print_exception(caught)
+    return own_fault(caught, place=place)

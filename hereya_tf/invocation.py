@@ -14,13 +14,15 @@ class Word(NamedTuple):
     """One word of a command line.
 
     `holds_value` says that it is NAME=VALUE, and that the value may be a secret, `is_private` that nobody but the
-    caller has to know it; `before` stands in front of it, in the same word.
+    caller has to know it; `before` stands in front of it, in the same word. A word that is private as a whole is
+    asked for by its `name`.
     """
 
     text: str
     holds_value: bool = False
     before: str = ""
     is_private: bool = False
+    name: str = ""
 
 
 class Invocation(NamedTuple):
@@ -47,6 +49,8 @@ def _shown(word: Word, redactor: Redactor | None, sensitive: Collection[str]) ->
     if not word.text.isprintable():  # a command of one line, whatever the lines in its values say
         is_named = word.holds_value and name.isprintable()
         return f"{_quoted(name)}={_asked_for(name)}" if is_named else _asked_for("")
+    if word.name:
+        return _asked_for(word.name)
     if not word.holds_value:
         return _quoted((redactor or Redactor()).text(word.text))
     if not equals:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from hereya_tf import __version__, events, locks
 from hereya_tf.assigning import prepare_assignment
-from hereya_tf.ending import Ended, Facts, conclude, write_report
+from hereya_tf.ending import Ended, Facts, conclude, located_fault, write_report
+from hereya_tf.engine import EngineName, Version
 from hereya_tf.engine.commands import Step
-from hereya_tf.errors import HereyaError, own_fault
+from hereya_tf.errors import HereyaError
 from hereya_tf.events import Operation
 from hereya_tf.invocation import reproduce
 from hereya_tf.operations import Execution, LocksNeeded, perform
@@ -19,6 +20,7 @@ from hereya_tf.places import Places
 from hereya_tf.preparation import Prepared, prepare
 from hereya_tf.question import Question
 from hereya_tf.redaction import Redactor
+from hereya_tf.releases.supply import Listeners, Supply
 from hereya_tf.report.document import Report, make_report
 from hereya_tf.report.story import Story
 from hereya_tf.run_request import RunRequest
@@ -37,6 +39,8 @@ from hereya_tf.workspace import Workspace
 
 # They are begun without the locks, and take them when that is not enough.
 _READ_ONLY = (Operation.OUTPUT, Operation.VALIDATE)
+# How often a download is told of.
+_DOWNLOAD_SECONDS = 0.25
 
 
 class Run:
@@ -81,6 +85,7 @@ class Run:
         self._prepared: Prepared | None = None
         self._execution: Execution | None = None
         self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
+        self._download_at = 0.0
 
     def execute(self) -> Ended:
         """Run to the end, whatever happens, and send the result out as the last event."""
@@ -149,13 +154,26 @@ class Run:
         )
         with self._timer.part("engine"):
             request = dataclasses.replace(self._request, package=self._package)
-            self._prepared = prepare(request, self._environment, self._places.cache, self._redactor)
+            self._prepared = prepare(
+                request, self._environment, self._supply(), self._redactor, tell=self._warn
+            )
         for warning in self._prepared.warnings:
             self._warn(warning)
         binary = self._prepared.binary
         self._journal.emit(
             events.EngineReady(binary.engine, str(binary.version), binary.path, binary.chosen_by)
         )
+
+    def _supply(self) -> Supply:
+        """Where a missing engine comes from."""
+        listeners = Listeners(lambda seconds: self._pause(seconds, "engine"), self._warn, self._tell_download)
+        return Supply(self._request.engine.mirror, self._environment, self._places.cache, listeners)
+
+    def _tell_download(self, engine: EngineName, version: Version, arrived: int, total: int | None) -> None:
+        now = time.monotonic()
+        if now >= self._download_at or arrived == total:
+            self._download_at = now + _DOWNLOAD_SECONDS
+            self._journal.emit(events.EngineDownload(engine, str(version), arrived, total))
 
     def _workspace_hint(self) -> Workspace:
         """The workspace as far as it can be told; what is wrong with it is refused a moment later."""
@@ -248,11 +266,11 @@ class Run:
             )
             self._directory.write_record(self._record)
 
-    def _pause(self, seconds: float) -> None:
+    def _pause(self, seconds: float, awaited: str = "wait") -> None:
         """A wait that ends early, with the error that fits, when the run is to end."""
         self._interrupt.wait(seconds)
         self._journal.flush()  # time passes on the screen as well
-        self._beat("wait")
+        self._beat(awaited)
         self._interrupt.check()
 
     def _beat(self, step: str) -> None:
@@ -276,7 +294,7 @@ class Run:
         self._interrupt.check()
 
     def _fault(self, caught: Exception) -> HereyaError:
-        return _located_fault(caught, debug=bool(self._environment.get("HEREYA_TF_DEBUG")))
+        return located_fault(caught, debug=bool(self._environment.get("HEREYA_TF_DEBUG")))
 
     def _mask_named_outputs(self) -> None:
         outputs = self._execution.outputs if self._execution is not None else {}
@@ -328,14 +346,3 @@ class Run:
         self._journal.finish(result, ended.revealed if reveal else None)
         self._directory.close()
         return ended
-
-
-def _located_fault(caught: Exception, *, debug: bool) -> HereyaError:
-    """A fault of ours: what it was, and where; with `debug` the traceback goes to stderr."""
-    import traceback
-
-    frame = traceback.extract_tb(caught.__traceback__)[-1]
-    place = f"{Path(frame.filename).name}:{frame.lineno}"
-    if debug:
-        traceback.print_exception(caught)
-    return own_fault(caught, place=place)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions
+from hereya_tf.engine.wish import AUTOMATIC, EngineWish
 from hereya_tf.errors import HereyaError
 from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given
@@ -29,12 +30,7 @@ class RunRequest:
     backend: GeneratedBackend | None = None
     backend_config: tuple[str, ...] = ()
     lock_key: str | None = None
-    engine: str | None = None
-    engine_source: str = "--engine"
-    engine_version: str | None = None
-    engine_version_source: str = "--engine-version"
-    # From the user's `config.toml`, whose word on it counts less than the package's.
-    engine_version_yields: bool = False
+    engine: EngineWish = AUTOMATIC
     engine_options: EngineOptions
     init_options: InitOptions = commands.USUAL_INIT
     plan_options: PlanOptions = commands.USUAL_PLAN
@@ -56,11 +52,6 @@ class RunRequest:
     invocation: Invocation | None = None
     # What was wrong with the request before it could be built.
     refusal: HereyaError | None = None
-
-    @property
-    def names_engine(self) -> bool:
-        """Whether the caller said which engine it has to be."""
-        return self.engine not in (None, "auto")
 
     def identify(self, environment: Mapping[str, str]) -> Workspace:
         """The workspace of the run. Raises BadInput for options that exclude each other."""

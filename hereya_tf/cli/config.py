@@ -115,7 +115,19 @@ def _shown(option: GroupedOption, value: Any) -> Any:
         return [_name_only(entry) for entry in value]
     if isinstance(option.type, Amount) and value is not None:
         return option.type.spell(value)
+    if isinstance(value, str):
+        return _harmless(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+def _harmless(text: str) -> str:
+    """Of an address, such as that of a mirror, nothing that opens doors: no password, and no query."""
+    if "://" not in text:
+        return text
+    from hereya_tf.redaction import Redactor
+
+    place, mark, _ = Redactor().text(text).partition("?")
+    return f"{place}{mark}{_HIDDEN}" if mark else place
 
 
 def _name_only(entry: str) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import click
 
 from hereya_tf.cli.documents import say
-from hereya_tf.cli.groups import HelpfulCommand, Misuse
-from hereya_tf.cli.option_types import GroupedOption, NamedArgument
+from hereya_tf.cli.engine_options import EngineCommand
+from hereya_tf.cli.groups import Misuse
+from hereya_tf.cli.option_types import NamedArgument
 from hereya_tf.cli.places import find_places
 from hereya_tf.engine import EngineName, Version
 from hereya_tf.errors import Cancelled
@@ -32,7 +33,8 @@ ENGINES = {
 
 @click.command(
     "install",
-    cls=HelpfulCommand,
+    cls=EngineCommand,
+    shared=("from",),
     short_help="Download an engine, verified.",
     examples=(
         "hereya-tf engine install tofu latest",
@@ -42,13 +44,6 @@ ENGINES = {
     ),
 )
 @click.argument("words", cls=NamedArgument, nargs=-1, required=True, metavar="[terraform|tofu] VERSION")
-@click.option(
-    "--from",
-    "mirror",
-    cls=GroupedOption,
-    metavar="DIR|URL",
-    help="Take it from this mirror, and ask nobody else.",
-)
 def install(words: tuple[str, ...], mirror: str | None) -> None:
     """Download an engine into the cache, verify it, and print its path. Without a name it is OpenTofu.
 
@@ -87,15 +82,12 @@ def read_words(words: tuple[str, ...]) -> tuple[EngineName, str]:
 def _installed(engine: EngineName, wish: str, mirror: str | None, interrupt: Interrupt) -> Installed:
     from hereya_tf.engine.constraints import parse_constraint
     from hereya_tf.engine.demand import Demand
-    from hereya_tf.releases.catalogue import resolve
-    from hereya_tf.releases.fetch import Fetcher
-    from hereya_tf.releases.install import install as install_engine
     from hereya_tf.releases.installed import find_installed
-    from hereya_tf.releases.sources import is_address, local_platform, site_for, trusted_keys
+    from hereya_tf.releases.sources import local_platform
+    from hereya_tf.releases.supply import Listeners, Supply
 
     cache = find_places(os.environ).cache
     demand = Demand((engine,), constraints=(parse_constraint(wish, "VERSION"),))
-    platform = local_platform()
 
     def pause(seconds: float) -> None:
         interrupt.wait(seconds)
@@ -103,26 +95,17 @@ def _installed(engine: EngineName, wish: str, mirror: str | None, interrupt: Int
             number = signal.Signals(request.signal or signal.SIGINT)
             raise Cancelled(f"the installation was cancelled by {number.name}", exit_code=128 + number)
 
-    if demand.exact and (known := find_installed(cache, engine, demand.exact)) and known.is_for(platform):
+    if (
+        demand.exact
+        and (known := find_installed(cache, engine, demand.exact))
+        and known.is_for(local_platform())
+    ):
         _tell(f"{engine.title} {known.version} is installed already")
         return known
-    site = site_for(engine, mirror)
-    address = mirror if mirror is not None and is_address(mirror) else None
-    with Fetcher(environment=os.environ, pause=pause, mirror=address, tell=_tell) as fetcher:
-        version = resolve(demand, site, fetcher, cache, platform=platform, tell=_tell, now=time.time())
-        with Progress(engine, version) as progress:
-            found = install_engine(
-                version,
-                site,
-                fetcher,
-                trusted_keys(engine, os.environ),
-                cache,
-                platform=platform,
-                environment=os.environ,
-                progress=progress,
-                pause=pause,
-                tell=progress.tell,
-            )
+    with Progress() as progress:
+        supply = Supply(mirror, os.environ, cache, Listeners(pause, progress.tell, progress))
+        version = supply.resolve(demand, engine)
+        found = supply.install(engine, version)
     if progress.has_begun:
         _tell(f"{engine.title} {version} is installed, signed by {found.owner} ({found.key})")
     else:
@@ -138,14 +121,8 @@ class Progress:
     """How far a download is: one line on a terminal, else a line now and then."""
 
     def __init__(
-        self,
-        engine: EngineName,
-        version: Version,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        is_terminal: bool | None = None,
+        self, *, clock: Callable[[], float] = time.monotonic, is_terminal: bool | None = None
     ) -> None:
-        self._title = f"{engine.title} {version}"
         self._clock = clock
         self._is_terminal = os.isatty(_STDERR) if is_terminal is None else is_terminal
         self._told: float | None = None
@@ -158,15 +135,15 @@ class Progress:
     def __exit__(self, *_error: object) -> None:
         self._erase()
 
-    def __call__(self, arrived: int, total: int | None) -> None:
-        """So many bytes have arrived."""
+    def __call__(self, engine: EngineName, version: Version, arrived: int, total: int | None) -> None:
+        """So many bytes of so many have arrived."""
         now = self._clock()
         between = _DRAW_SECONDS if self._is_terminal else _LINE_SECONDS
         self.has_begun = True
         if self._told is not None and now - self._told < between:
             return
         self._told = now
-        text = f"downloading {self._title}: {_share(arrived, total)}"
+        text = f"downloading {engine.title} {version}: {_share(arrived, total)}"
         if self._is_terminal:
             self._erase()
             say(text, nl=False, err=True)
@@ -175,9 +152,9 @@ class Progress:
             say(text, err=True)
 
     def tell(self, sentence: str) -> None:
-        """A sentence in place of the line."""
+        """What is worth a warning, in place of the line."""
         self._erase()
-        _tell(sentence)
+        _tell(f"warning: {sentence}")
 
     def _erase(self) -> None:
         # With blanks: not every terminal knows more than to return to the beginning.

@@ -2,56 +2,26 @@
 
 import contextlib
 import os
+import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from hereya_tf.cli.documents import json_option, print_document, say
-from hereya_tf.cli.groups import HelpfulCommand
-from hereya_tf.cli.option_table import every_option
-from hereya_tf.cli.option_types import SETTINGS, GroupedOption, NamedArgument, place_of
+from hereya_tf.cli.engine_options import EngineCommand, wish_of
+from hereya_tf.cli.option_types import NamedArgument
 from hereya_tf.cli.places import find_places
-from hereya_tf.cli.settings import read_settings
-from hereya_tf.engine import Binary, EngineName
-from hereya_tf.errors import BadInput, BadPackage
+from hereya_tf.engine import Binary, EngineName, Version
+from hereya_tf.engine.wish import EngineWish
+from hereya_tf.errors import BadInput, BadPackage, EngineUnavailable
 from hereya_tf.words import flat
-
-if TYPE_CHECKING:
-    from hereya_tf.engine.constraints import Constraint
-
-_OPTIONS = ("engine", "engine-version")
-
-
-class EngineCommand(HelpfulCommand):
-    """A command with the options of runs that are about the engine, which have a place in `config.toml`."""
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self.params = [*_engine_options(), *self.params]
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """With the file's values as defaults. Raises BadConfig."""
-        if not ctx.resilient_parsing:
-            settings = read_settings(os.environ, list(every_option()))
-            if settings is not None:
-                ours = {option.name for option in _engine_options()}
-                ctx.meta[SETTINGS] = settings
-                ctx.default_map = {key: value for key, value in settings.values.items() if key in ours}
-        return super().parse_args(ctx, args)
-
-
-def _engine_options() -> list[GroupedOption]:
-    options = [option for option in every_option() if option.public_name in _OPTIONS]
-    for option in options:
-        option.group = "Options"
-    return options
 
 
 @click.command(
     "which",
     cls=EngineCommand,
+    shared=("engine", "engine-version", "from"),
     short_help="What a run would take, and why.",
     examples=("hereya-tf engine which ./network", "hereya-tf engine which --engine-version '~> 1.9' --json"),
 )
@@ -59,10 +29,19 @@ def _engine_options() -> list[GroupedOption]:
 @json_option
 @click.pass_context
 def which(
-    context: click.Context, package: str, engine: str | None, engine_version: str | None, json_output: bool
+    context: click.Context,
+    package: str,
+    engine: str | None,
+    engine_version: str | None,
+    mirror: str | None,
+    json_output: bool,
 ) -> None:
-    """Print the path of the engine that a run of PACKAGE (a directory, default `.`) would take, and why."""
-    binary = _chosen(context, Path(package).absolute(), engine, engine_version)
+    """Print the path of the engine that a run of PACKAGE (a directory, default `.`) would take, and why.
+
+    Exits with 5 when a run would have to download it first.
+    """
+    options = {"engine": engine, "engine_version": engine_version, "mirror": mirror}
+    binary = _chosen(Path(package).absolute(), wish_of(context, options))
     if json_output:
         print_document(
             {
@@ -78,25 +57,34 @@ def which(
     say(flat(f"{binary.engine.title} {binary.version}: {binary.chosen_by}"), err=True)
 
 
-def _chosen(context: click.Context, package: Path, engine: str | None, engine_version: str | None) -> Binary:
-    """As a run chooses: the caller's word, else the package's, else what there is."""
-    from hereya_tf.engine.choose import choose
+def _chosen(package: Path, wish: EngineWish) -> Binary:
+    """As a run chooses, but for a workspace and a backend, which decide where a state is looked for."""
     from hereya_tf.inputs.hereyarc import read_hereyarc
+    from hereya_tf.inputs.project_file import read_project_file
+    from hereya_tf.releases.supply import Listeners, Supply
+    from hereya_tf.selection import Missing, Selection
+    from hereya_tf.wanted_engine import wanted_engine
 
-    hereyarc = read_hereyarc(package)
-    asked = hereyarc.asks_for_opentofu and engine in (None, "auto")
-    return choose(
-        "tofu" if asked else engine,
-        wish_source=hereyarc.file if asked else _source(context, "engine"),
-        environment=os.environ,
-        cache_directory=find_places(os.environ).cache,
-        evidence=_evidence(package),
-        wanted=_wanted(context, package, engine_version),
-        directory=package,
-    )
+    written_by = _written_by(package)
+    project, hereyarc = read_project_file(package), read_hereyarc(package)
+    demand = wanted_engine(wish, package, project=project, hereyarc=hereyarc, written_by=written_by)
+    for sentence in demand.passed_over:
+        _tell(sentence)
+    listeners = Listeners(time.sleep, _tell, _ignore)
+    supply = Supply(wish.mirror, os.environ, find_places(os.environ).cache, listeners)
+    selection = Selection(demand, wish, supply=supply, package=package, written_by=written_by, tell=_tell)
+    found = selection.look()
+    if isinstance(found, Missing):
+        title, executable = f"{found.engine.title} {found.version}", found.engine.executable
+        _, _, why = found.chosen_by.partition(": ")
+        raise EngineUnavailable(
+            f"the engine is not here yet: a run would download {title} ({why})",
+            f"have it now: `hereya-tf engine install {executable} {found.version}`",
+        )
+    return found
 
 
-def _evidence(package: Path) -> frozenset[EngineName]:
+def _written_by(package: Path) -> Mapping[EngineName, str]:
     """Which engine has written the files of a package; there need not be one."""
     from hereya_tf.engine.evidence import evidence
     from hereya_tf.package import is_for_opentofu_alone, read_package
@@ -106,27 +94,12 @@ def _evidence(package: Path) -> frozenset[EngineName]:
     hosts: frozenset[str] = frozenset()
     with contextlib.suppress(BadPackage):
         hosts = read_package(package, tofu=is_for_opentofu_alone(package)).provider_hosts
-    return frozenset(evidence(package, hosts, package / "terraform.tfstate"))
+    return evidence(package, hosts, package / "terraform.tfstate")
 
 
-def _wanted(context: click.Context, package: Path, text: str | None) -> "Constraint | None":
-    from hereya_tf.engine.constraints import parse_constraint
-    from hereya_tf.inputs.project_file import FILE, read_project_file
-
-    project = read_project_file(package)
-    source = _source(context, "engine_version")
-    yields = context.get_parameter_source("engine_version") is ParameterSource.DEFAULT_MAP
-    if project.engine_version is not None and (text is None or yields):
-        text, source = project.engine_version, f"{FILE}:{project.engine_version_line}"
-    return parse_constraint(text, source) if text is not None else None
+def _tell(sentence: str) -> None:
+    say(flat(f"warning: {sentence}"), err=True)
 
 
-def _source(context: click.Context, name: str) -> str:
-    """Who gave an option its value, as it is told."""
-    match context.get_parameter_source(name):
-        case ParameterSource.ENVIRONMENT:
-            return f"HEREYA_TF_{name.upper()}"
-        case ParameterSource.DEFAULT_MAP:
-            return place_of(context, name)
-        case _:
-            return f"--{name.replace('_', '-')}"
+def _ignore(_engine: EngineName, _version: Version, _arrived: int, _total: int | None) -> None:
+    """Nothing is downloaded."""

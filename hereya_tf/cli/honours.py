@@ -34,7 +34,7 @@ _NOT_TF = ALL - {TF}
 _HONOURED_BY: Mapping[frozenset[Operation], str] = {
     ALL: (
         "yes env env-file"
-        " engine engine-version engine-arg engine-log ignore-cli-args"
+        " engine engine-version from engine-arg engine-log ignore-cli-args"
         " timeout grace"
         " events-file result-file report-file quiet verbose color"
     ),

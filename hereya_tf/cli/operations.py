@@ -9,9 +9,10 @@ import click
 from click.core import ParameterSource
 
 from hereya_tf.cli.combinations import refuse_misuse
+from hereya_tf.cli.engine_options import wish_of
 from hereya_tf.cli.groups import Misuse
 from hereya_tf.cli.honours import ENGINE_STEPS
-from hereya_tf.cli.option_types import REFUSAL, NamedArgument, Words, place_of
+from hereya_tf.cli.option_types import REFUSAL, NamedArgument, Words
 from hereya_tf.cli.options import RunCommand, ordered_inputs, run_options
 from hereya_tf.events import Operation
 
@@ -217,11 +218,7 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
         )
     options["engine_arg"] = _engine_arguments(context, operation, options["engine_arg"])
     _refuse_unknown_forms(options["report_file"])
-    options["engine_source"] = _source(context, "engine")
-    options["engine_version_source"] = _source(context, "engine_version")
-    options["engine_version_yields"] = (
-        context.get_parameter_source("engine_version") is ParameterSource.DEFAULT_MAP
-    )
+    options["engine_wish"] = wish_of(context, options)
     inputs = ordered_inputs(context, ("param", "param_file", "var_file"))
     try:
         invocation = invocation_of(context, operation, options)
@@ -248,17 +245,6 @@ def _refuse_unknown_forms(files: Iterable[str]) -> None:
 def _listed(words: Iterable[str]) -> str:
     *most, last = (f"`{word}`" for word in words)
     return f"{', '.join(most)} and {last}"
-
-
-def _source(context: click.Context, name: str) -> str:
-    """Who gave an option its value, as it is told."""
-    match context.get_parameter_source(name):
-        case ParameterSource.ENVIRONMENT:
-            return f"HEREYA_TF_{name.upper()}"
-        case ParameterSource.DEFAULT_MAP:
-            return place_of(context, name)
-        case _:
-            return f"--{name.replace('_', '-')}"
 
 
 def _engine_arguments(

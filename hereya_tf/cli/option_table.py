@@ -72,6 +72,8 @@ ROWS = (
     _row("Engine", "--engine", metavar="auto|tofu|terraform|embedded|PATH", help="Which engine runs."),
     _row("Engine", "--engine-version", metavar="CONSTRAINT",
          help="Which versions of it may run, such as `~> 1.9`."),
+    _row("Engine", "--from", "mirror", metavar="DIR|URL",
+         help="Take an engine that is missing from this mirror, and ask nobody else."),
     _row("Engine", "--engine-arg", **_LINES, metavar="STEP=ARG", help="One more argument for {steps}."),
     _row("Engine", "--engine-log", metavar="FILE", help="The engine's own trace log (holds secrets)."),
     _row("Engine", "--ignore-cli-args", **_FLAG, help="Run although TF_CLI_ARGS* is set, without it."),

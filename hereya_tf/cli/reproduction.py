@@ -84,4 +84,10 @@ def _option(option: GroupedOption, value: Any) -> Iterator[Word]:
         )
     elif value is not None:
         text = option.type.spell(value) if isinstance(option.type, Amount) else value
-        yield from words_of(shown, (str(text),))
+        yield Word(shown)
+        yield Word(str(text), name=option.public_name if _opens_doors(option, str(text)) else "")
+
+
+def _opens_doors(option: GroupedOption, text: str) -> bool:
+    """Whether it is an address with a password, or a query, which may be a signature."""
+    return option.name == "mirror" and "://" in text and not {"@", "?"}.isdisjoint(text)

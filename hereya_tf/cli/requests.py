@@ -76,11 +76,7 @@ def _build(operation: Operation, options: dict[str, Any], inputs: list[tuple[str
         ),
         backend_config=tuple(_backend_entry(entry) for entry in options["backend_config"]),
         lock_key=options["lock_key"],
-        engine=options["engine"],
-        engine_source=options["engine_source"],
-        engine_version=options["engine_version"],
-        engine_version_source=options.get("engine_version_source", "--engine-version"),
-        engine_version_yields=options.get("engine_version_yields", False),
+        engine=options["engine_wish"],
         engine_options=EngineOptions(
             lock_timeout=options["lock_timeout"],
             parallelism=options["parallelism"],

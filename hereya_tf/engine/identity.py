@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hereya_tf.engine import EngineName, Version
+from hereya_tf.engine import EngineName, Version, quirks
 from hereya_tf.engine.commands import managed_environment
+from hereya_tf.engine.quirks import Quirk
 from hereya_tf.errors import EngineUnavailable, EngineUnsupported
 from hereya_tf.private import make_private_directory, nameless_file, write_private
 
 # A crowded machine may need many seconds to start twenty launchers at once.
 VERSION_TIMEOUT = 30.0  # seconds
-# Terraform 0.15.3 was the first with `apply -json`; every OpenTofu has it.
-OLDEST_TERRAFORM = Version(0, 15, 3)
 
 _LONGEST_ANSWER = 65_536
 _MOST_REMEMBERED = 64
@@ -98,12 +97,19 @@ def identify(
         if fingerprint:
             entry = {**fingerprint, "engine": identity.engine, "version": str(identity.version)}
             _remember(memory, {**known, str(file): entry})
-    if identity.engine is EngineName.TERRAFORM and identity.version < OLDEST_TERRAFORM:
+    engine, version = identity
+    if not quirks.has(Quirk.MESSAGES, engine, version):
+        oldest = quirks.since(Quirk.MESSAGES, engine)
         raise EngineUnsupported(
-            f"`{file}` is Terraform {identity.version}, and `apply -json` needs {OLDEST_TERRAFORM} or newer",
-            "install a newer Terraform, or name another one with `--engine PATH`",
+            f"`{file}` is {engine.title} {version}, and `apply -json` needs {oldest} or newer",
+            f"install a newer {engine.title}, or name another one with `--engine PATH`",
         )
     return identity
+
+
+def is_launcher(file: Path) -> bool:
+    """Whether a file stands in front of the engine that it runs, as far as its size and its real name tell."""
+    return _fingerprint(file) is None
 
 
 def read_answer(answer: str, file: Path) -> Identity:

@@ -18,7 +18,7 @@ _DEEPEST = 64  # tables and lists in the value of a parameter
 _CALLERS = (
     "yes env env-file request"
     " workspace create-workspace state state-bucket state-region state-lock-table id backend-config lock-key"
-    " engine engine-arg engine-log ignore-cli-args"
+    " engine from engine-arg engine-log ignore-cli-args"
     " timeout idle-timeout wait no-wait lock-timeout grace"
     " parallelism target exclude replace refresh no-refresh reinit"
     " json engine-messages show-sensitive redact events-file result-file report-file"

@@ -61,14 +61,14 @@ class Backend(NamedTuple):
 class Package(NamedTuple):
     """A root module: what its files declare, override files merged in.
 
-    `provider_hosts` are the hosts written out in `required_providers`; `broken` names files that do not
-    parse, whose declarations may be missing here.
+    `is_for_opentofu`: as OpenTofu reads it, which has files of its own. `provider_hosts` are the hosts written out
+    in `required_providers`; `broken` names files that do not parse, whose declarations may be missing here.
     """
 
     directory: Path
+    is_for_opentofu: bool
     variables: Mapping[str, Variable]
     backend: Backend | None
-    required_version: tuple[str, ...]
     provider_hosts: frozenset[str]
     files: tuple[str, ...]
     broken: tuple[str, ...]
@@ -92,7 +92,7 @@ def read_package(directory: Path, *, tofu: bool) -> Package:
             f"`{directory}` holds no configuration (*.tf or *.tf.json)",
             "name the directory that holds the root module",
         )
-    return merge(directory, [(name, _read(directory / name)) for name in files])
+    return merge(directory, [(name, _read(directory / name)) for name in files], tofu=tofu)
 
 
 def check_generated_backend(package: Package) -> None:
@@ -159,21 +159,19 @@ def is_override(name: str) -> bool:
     return stem == "override" or stem.endswith("_override")
 
 
-def merge(directory: Path, readings: Sequence[tuple[str, Reading]]) -> Package:
+def merge(directory: Path, readings: Sequence[tuple[str, Reading]], *, tofu: bool) -> Package:
     """Put together what the files declare; `readings` come with override files last.
 
     An override file replaces single attributes of a variable or an output, the whole backend, a
-    provider's requirement, and all version constraints. What an engine refuses (a variable declared
+    provider's requirement. What an engine refuses (a variable declared
     twice, overriding what does not exist) is taken as it comes: the engine explains it better.
     """
     variables: dict[str, Variable] = {}
     outputs: set[str] = set()
     backend: Backend | None = None
-    versions: tuple[str, ...] = ()
     sources: dict[str, str] = {}
     for file, reading in readings:
         overrides = is_override(file)
-        own_versions = []
         for declaration in reading.declarations:
             name, attributes = declaration.name, declaration.attributes
             match declaration.kind:
@@ -185,16 +183,13 @@ def merge(directory: Path, readings: Sequence[tuple[str, Reading]]) -> Package:
                 case Kind.BACKEND:
                     if overrides or backend is None:
                         backend = Backend(name, file, declaration.line)
-                case Kind.REQUIRED_VERSION:
-                    own_versions.append(name)
                 case Kind.REQUIRED_PROVIDER:
                     sources[name] = attributes["source"]
-        versions = tuple(own_versions) if overrides and own_versions else (*versions, *own_versions)
     return Package(
         directory=directory,
+        is_for_opentofu=tofu,
         variables=MappingProxyType(variables),
         backend=backend,
-        required_version=versions,
         provider_hosts=frozenset(host for host in map(_host, sources.values()) if host),
         files=tuple(file for file, _ in readings),
         broken=tuple(file for file, reading in readings if reading.broken),

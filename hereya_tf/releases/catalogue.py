@@ -17,6 +17,7 @@ from hereya_tf.errors import EngineUnavailable
 from hereya_tf.private import make_private_directory, write_private
 from hereya_tf.reading import read_regular_file
 from hereya_tf.releases.directory import versions_in_directory
+from hereya_tf.releases.download import NotPublished
 from hereya_tf.releases.fetch import Fetcher
 from hereya_tf.releases.index import is_withdrawn, versions_in
 from hereya_tf.releases.installed import all_installed
@@ -31,6 +32,10 @@ _LARGEST_INDEX = 64 * 1024 * 1024  # bytes; Terraform's has 2,000,000
 _LARGEST_STATUS = 1024 * 1024  # bytes
 _LARGEST_COPY = 4 * 1024 * 1024  # bytes
 _MINUTE = 60
+
+
+class NoSuchRelease(NotPublished):
+    """There is a list, and nothing in it will do."""
 
 
 class _Copy(NamedTuple):
@@ -53,13 +58,13 @@ def resolve(
     """The newest version of `site` that will do; for an exact one nothing is asked and nothing is read.
 
     Where no list can be had, a newest one that is installed will do as well; `tell` hears of that, and of a list
-    that is old. `now` is in seconds of the epoch. Raises EngineUnavailable.
+    that is old. `now` is in seconds of the epoch. Raises EngineUnavailable, NoSuchRelease.
     """
-    if demand.exact is not None:
-        return demand.exact
     engine = site.engine
     try:
-        versions = known_versions(site, fetcher, cache, tell=tell, now=now)
+        return newest(demand, site, fetcher, cache, tell=tell, now=now)
+    except NoSuchRelease:
+        raise
     except EngineUnavailable as error:
         ours = (
             each.version for each in all_installed(cache) if each.engine is engine and each.is_for(platform)
@@ -67,9 +72,23 @@ def resolve(
         best = demand.best(engine, ours)
         if best is None:
             raise
-        tell(f"warning: {error}; {engine.title} {best}, which is installed, is taken")
+        tell(f"{error}; {engine.title} {best}, which is installed, is taken")
         return best
-    return _best(demand, site, versions, fetcher)
+
+
+def newest(
+    demand: Demand,
+    site: Site,
+    fetcher: Fetcher,
+    cache: Path,
+    *,
+    tell: Callable[[str], None],
+    now: float,
+) -> Version:
+    """The same, but what is installed does not count. Raises EngineUnavailable, NoSuchRelease."""
+    if demand.exact is not None:
+        return demand.exact
+    return _best(demand, site, known_versions(site, fetcher, cache, tell=tell, now=now), fetcher)
 
 
 def known_versions(
@@ -91,7 +110,7 @@ def known_versions(
         if copy is None:
             raise
         age = spell_duration(max(0.0, (now - copy.at) // _MINUTE * _MINUTE))
-        tell(f"warning: {error}; a list of {site.engine.title}'s versions that is {age} old is taken")
+        tell(f"{error}; a list of {site.engine.title}'s versions that is {age} old is taken")
         return copy.versions
     with contextlib.suppress(OSError):  # read-only or full: it is asked again next time
         make_private_directory(file.parent)
@@ -120,7 +139,9 @@ def _best(demand: Demand, site: Site, versions: tuple[Version, ...], fetcher: Fe
             return best
         left.remove(best)
     hint = f"the newest is {versions[0]}" if versions else "its list is empty: is it the right place?"
-    raise EngineUnavailable(f"no release of {site.engine.title} satisfies {demand.reason(site.engine)}", hint)
+    reason = demand.reason(site.engine)
+    wanted = f"satisfies {reason}" if reason else "was found"
+    raise NoSuchRelease(f"no release of {site.engine.title} {wanted}", hint)
 
 
 def _is_withdrawn(site: Site, version: Version, fetcher: Fetcher) -> bool:

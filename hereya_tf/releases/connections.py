@@ -93,7 +93,9 @@ class Connections:
         # not be asked again: many lock an account after a few attempts.
         is_refusal = isinstance(cause, OSError) and not cause.errno and "failed: 4" in str(cause)
         hint = f"`{proxy.source}` names the proxy, with `USER:PASSWORD@` in front of its host where it wants them"
-        return Never(sentence, hint=hint) if is_refusal else Again(sentence)
+        if is_refusal:
+            return Never(sentence, hint=hint)
+        return Again(sentence, retries=1 if _is_offline(cause) else None)
 
     def _manager(self, proxy: Proxy | None) -> "PoolManager":
         if proxy not in self._managers:

@@ -7,14 +7,15 @@ there leaves a directory that counts for nothing, and that the next installation
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple
 
-from hereya_tf.engine import EngineName, Version
-from hereya_tf.engine.identity import OLDEST_TERRAFORM, ask_version
+from hereya_tf.engine import EngineName, Version, quirks
+from hereya_tf.engine.identity import ask_version
+from hereya_tf.engine.quirks import Quirk
 from hereya_tf.errors import Busy, EngineUnavailable, EngineUnsupported, EngineUnverified, no_room
 from hereya_tf.private import make_private_directory
 from hereya_tf.releases import installed as cache_of
@@ -135,9 +136,10 @@ class _Installation:
         return found if found is not None and found.is_for(self.wanted) else None
 
     def _refuse_too_old(self) -> None:
-        if self.engine is EngineName.TERRAFORM and self.version < OLDEST_TERRAFORM:
+        if not quirks.has(Quirk.MESSAGES, self.engine, self.version):
+            oldest = quirks.since(Quirk.MESSAGES, self.engine)
             raise EngineUnsupported(
-                f"{self.title} is too old: `apply -json` needs {OLDEST_TERRAFORM} or newer",
+                f"{self.title} is too old: `apply -json` needs {oldest} or newer",
                 "take a newer version",
             )
 
@@ -196,7 +198,7 @@ class _Installation:
         with _created(place / "archive", 0o600) as archive:
             pieces = self.fetcher.stream(release.archive, limit=LARGEST_ARCHIVE, progress=self.progress)
             # At once: with a full disk nobody takes in what is still to come.
-            with contextlib.closing(cast("Generator[bytes]", pieces)):
+            with contextlib.closing(pieces):
                 arrived = take_in(pieces, archive, self.pause)
             if arrived.digest != proof.digest:
                 raise EngineUnverified(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hereya_tf.engine import EngineName, Version
+from hereya_tf.engine import Binary, EngineName, Version
 from hereya_tf.errors import BadInput, EngineUnverified
 from hereya_tf.reading import open_regular_file, read_regular_file
 from hereya_tf.releases.platforms import Platform, fallback
@@ -47,6 +47,10 @@ class Installed(NamedTuple):
     def is_for(self, platform: Platform) -> bool:
         """Whether it runs on this platform: a cache may be shared by machines that differ."""
         return self.platform in (platform, fallback(self.engine, self.version, platform))
+
+    def binary(self, chosen_by: str) -> Binary:
+        """What runs it; it has said who it is when it was installed."""
+        return Binary(self.engine, self.version, (str(self.path),), str(self.path), chosen_by)
 
 
 class Unusable(NamedTuple):

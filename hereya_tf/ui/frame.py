@@ -25,6 +25,7 @@ _STEPS = {
     "destroy": "destroying",
     "output": "reading the outputs",
     "workspace": "looking for the workspace",
+    "state": "looking at the state",
     "show": "reading the plan",
     "validate": "validating",
 }

@@ -32,7 +32,7 @@ NARROW_CELLS = 60
 # Beside its symbol.
 WORD_CELLS = 10
 # Steps that a person has not asked for: told of when they fail.
-_BACKSTAGE = frozenset(("show", "output", "workspace"))
+_BACKSTAGE = frozenset(("show", "output", "workspace", "state"))
 # Reads of ephemeral values come and go.
 _UNTOLD = frozenset(("refresh", "open", "renew", "close"))
 _STYLES = {"create": Style.GREEN, "update": Style.YELLOW, "delete": Style.RED}

@@ -20,6 +20,11 @@ from hereya_tf.words import (
     visible,
 )
 
+# Of a download of unknown size so much is a line's worth; else a quarter is.
+_DOWNLOADED_BYTES = 10_000_000
+# No step of the engine's is on then.
+_WAITING = {"wait": "waiting", "engine": "waiting for the engine"}
+
 
 class Detail(IntEnum):
     """How much is shown."""
@@ -40,6 +45,7 @@ class PlainLines:
         self._step = ""
         self._steps = 0
         self._asked_to_end = False
+        self._downloaded: tuple[str, str, int] | None = None
         self._said = Said()
 
     def lines(self, record: Record) -> list[str]:
@@ -96,10 +102,12 @@ class PlainLines:
         return [f"locks taken after {format_seconds(waited)}"]
 
     def _engine_download(self, record: Record) -> list[str]:
-        if not self._progress:
+        arrived, total = record["bytes"], record["total"]
+        part = 4 * arrived // total if total else arrived // _DOWNLOADED_BYTES
+        known, self._downloaded = self._downloaded, (record["engine"], record["version"], part)
+        if not self._progress or known == self._downloaded:
             return []
-        arrived = arrived_text(record["bytes"], record["total"])
-        return [f"downloading {record['engine']} {record['version']}: {arrived}"]
+        return [f"downloading {record['engine']} {record['version']}: {arrived_text(arrived, total)}"]
 
     def _engine_ready(self, record: Record) -> list[str]:
         return [f"{record['engine']} {record['version']} at {record['path']} ({record['chosen_by']})"]
@@ -166,7 +174,7 @@ class PlainLines:
         flying = record["in_flight"]
         shown = ", ".join(flying[:3]) + (f" and {len(flying) - 3} more" if len(flying) > 3 else "")
         seconds = format_seconds(record["seconds"])
-        doing = "waiting" if record["step"] == "wait" else "running"
+        doing = _WAITING.get(record["step"], "running")
         return [f"still {doing} after {seconds}" + (f": {shown}" if shown else "")]
 
     def _retry(self, record: Record) -> list[str]:
