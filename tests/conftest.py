@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from hereya_tf.engine.choose import embedded_argv, embedded_library
+from hereya_tf.engine.candidates import embedded_argv, embedded_library
 from tests.command_line import REPOSITORY, CommandLine
 from tests.engine_choice import Chooser
 from tests.fake_engine import FakeEngine
@@ -78,6 +78,9 @@ def isolation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine_settings = home / "engine.tfrc"
     engine_settings.write_text("disable_checkpoint = true\n")
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", str(engine_settings))
+    # Nothing is downloaded from outside, whether there is a network or not.
+    monkeypatch.setenv("HTTPS_PROXY", "http://offline.invalid:1")
+    monkeypatch.setenv("NO_PROXY", "localhost,127.0.0.1,::1")
 
 
 @pytest.fixture

@@ -50,6 +50,7 @@ SAMPLES: dict[str, Sample] = {
     "no-state-lock": _flag("no_state_lock"),
     "engine": _text("engine", "tofu"),
     "engine-version": _text("engine_version", "~> 1.9"),
+    "from": _text("mirror", "mirror of engines"),
     "engine-arg": _texts("engine_arg", "init=-x", "init=-y"),
     "engine-log": _text("engine_log", "trace.log"),
     "ignore-cli-args": _flag("ignore_cli_args"),
@@ -110,6 +111,7 @@ lock-key          x x x x x x x . x
 no-state-lock     . . x . . . . . .
 engine            x x x x x x x x x
 engine-version    x x x x x x x x x
+from              x x x x x x x x x
 engine-arg        x x x x x x x x x
 engine-log        x x x x x x x x x
 ignore-cli-args   x x x x x x x x x

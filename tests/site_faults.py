@@ -1,5 +1,7 @@
 """What can go wrong between a site and us, one function per fault; for `ReleaseSite.fault`."""
 
+import threading
+
 from tests.release_site import Exchange, Fault, status
 
 _PIECE = 1024 * 1024
@@ -80,6 +82,21 @@ def dripping(seconds: float, size: int = 1) -> Fault:
             if exchange.site.closing.wait(seconds):
                 exchange.hang_up()
                 return
+
+    return fault
+
+
+def gated(gate: threading.Event, size: int) -> Fault:
+    """Send `size` bytes of the body, and the rest once the gate is open."""
+
+    def fault(exchange: Exchange) -> None:
+        exchange.start(200, {**exchange.described(), "Content-Length": str(len(exchange.body))})
+        exchange.write(exchange.body[:size])
+        while not gate.wait(0.02):
+            if exchange.site.closing.is_set():
+                exchange.hang_up()
+                return
+        exchange.write(exchange.body[size:])
 
     return fault
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from hereya_tf.engine.choose import embedded_argv, embedded_library
+from hereya_tf.engine import EngineName
+from hereya_tf.engine.candidates import embedded_argv, embedded_library
 from tests.command_line import CommandLine
 from tests.engine import provider
 from tests.engine.driving import Driver
+from tests.engine.supplying import Release, packed
+from tests.release_site import ReleaseSite
 
 Mount = Callable[..., Path]
 
@@ -34,6 +37,19 @@ def hereya(cli: CommandLine, real_engine: str, real_engine_argv: tuple[str, ...]
 
 
 @pytest.fixture(scope="session")
+def release(real_engine: str, real_engine_argv: tuple[str, ...]) -> Release:
+    """The engine under test as its makers would publish it."""
+    return packed(real_engine, real_engine_argv)
+
+
+@pytest.fixture
+def site() -> Iterator[ReleaseSite]:
+    """A site on this machine that has nothing yet."""
+    with ReleaseSite() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
 def provider_mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A filesystem mirror with the provider of `provider.PROVIDERS`."""
     return provider.make_mirror(tmp_path_factory.mktemp("provider"))
@@ -44,6 +60,31 @@ def providers(provider_mirror: Path, isolation: None) -> Path:
     """Lets every engine of this test take its providers from the mirror, and nowhere else."""
     Path(os.environ["TF_CLI_CONFIG_FILE"]).write_text(provider.mirror_settings(provider_mirror))
     return provider_mirror
+
+
+@pytest.fixture
+def engine(hereya: Driver) -> EngineName:
+    """Which of the two the engine under test is."""
+    return EngineName.OPENTOFU if "OpenTofu" in hereya.plain(Path("/"), "version") else EngineName.TERRAFORM
+
+
+@pytest.fixture
+def other(engine: EngineName) -> EngineName:
+    """The one that it is not."""
+    return next(name for name in EngineName if name is not engine)
+
+
+@pytest.fixture
+def only_engine(
+    hereya: Driver, engine: EngineName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> CommandLine:
+    """`hereya-tf` where no engine is named, and the one under test is all that can be found."""
+    directory = tmp_path / "path"
+    directory.mkdir()
+    if hereya.wish != "embedded":
+        (directory / engine.executable).symlink_to(hereya.argv[0])
+    monkeypatch.setenv("PATH", f"{directory}:/usr/bin:/bin")
+    return hereya.cli
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 import json
 import platform
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+from hereya_tf.engine import EngineName
 from tests.command_line import REPOSITORY
 
 PROVIDERS = """
@@ -20,6 +22,9 @@ terraform {
 """
 """What a package says to have the resource `file_record`."""
 
+SHORT_PROVIDERS = PROVIDERS.replace("registry.terraform.io/", "")
+"""The same without a host, which each engine completes with its own."""
+
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _PLATFORM = f"{sys.platform}_{_MACHINES.get(platform.machine(), platform.machine())}"
 INSTALLED = f"registry.terraform.io/hereya/file/1.0.0/{_PLATFORM}/terraform-provider-file_v1.0.0"
@@ -27,7 +32,7 @@ INSTALLED = f"registry.terraform.io/hereya/file/1.0.0/{_PLATFORM}/terraform-prov
 
 
 def make_mirror(directory: Path) -> Path:
-    """A filesystem mirror that has the provider, run by this interpreter."""
+    """A filesystem mirror that has the provider for each engine, run by this interpreter."""
     program = directory / "mirror" / INSTALLED
     program.parent.mkdir(parents=True)
     home = directory / "home"
@@ -40,6 +45,7 @@ def make_mirror(directory: Path) -> Path:
         f'HOME={shlex.quote(str(home))} exec {command} "$@"\n'
     )
     program.chmod(0o755)
+    shutil.copytree(directory / "mirror/registry.terraform.io", directory / "mirror/registry.opentofu.org")
     return directory / "mirror"
 
 
@@ -56,6 +62,26 @@ def record(name: str, path: Path | str, **attributes: Any) -> str:
     lines = {"path": str(path), **attributes}
     body = "".join(f"  {key} = {json.dumps(value)}\n" for key, value in lines.items())
     return f'resource "file_record" "{name}" {{\n{body}}}\n'
+
+
+def written_by(engine: EngineName, secret: str) -> dict[str, Any]:
+    """A state with a resource of the provider as this engine names it, and with a secret output."""
+    resource = {
+        "mode": "managed",
+        "type": "file_record",
+        "name": "a",
+        "provider": f'provider["{engine.registry}/hereya/file"]',
+        "instances": [],
+    }
+    return {
+        "version": 4,
+        "terraform_version": "1.8.0",
+        "serial": 1,
+        "lineage": "8a7b6c5d-0000-0000-0000-000000000000",
+        "outputs": {"password": {"value": secret, "type": "string", "sensitive": True}},
+        "resources": [resource],
+        "check_results": None,
+    }
 
 
 def change(path: Path, **fields: str) -> None:

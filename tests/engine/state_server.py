@@ -5,6 +5,7 @@ import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
+from typing import Any
 
 _ANSWERS = {"LOCK": 200, "UNLOCK": 200, "POST": 200, "DELETE": 200}
 
@@ -12,13 +13,19 @@ _ANSWERS = {"LOCK": 200, "UNLOCK": 200, "POST": 200, "DELETE": 200}
 class StateServer:
     """Holds one state while it is entered; `refuses` has the status to answer a method with.
 
-    `lock` is what the holder of the lock has left there; without one, who locks gets the lock.
+    `lock` is what the holder of the lock has left there; without one, who locks gets the lock. `state` is what
+    is there at the beginning.
     """
 
-    def __init__(self, refuses: Mapping[str, int], lock: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        refuses: Mapping[str, int],
+        lock: Mapping[str, str] | None = None,
+        state: Mapping[str, Any] | None = None,
+    ) -> None:
         self._refuses = refuses
         self._lock = json.dumps(lock).encode() if lock is not None else None
-        self._state: bytes | None = None
+        self._state = json.dumps(state).encode() if state is not None else None
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
@@ -32,6 +39,11 @@ class StateServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    @property
+    def state(self) -> Any:
+        """The state as it is now; None when there is none."""
+        return json.loads(self._state) if self._state is not None else None
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from hereya_tf.engine.choose import embedded_argv, embedded_library
+from hereya_tf.engine.candidates import embedded_argv, embedded_library
 from hereya_tf.errors import FailureClass
 from hereya_tf.failure.diagnosis import Diagnosis, diagnose, lock_holder
 from hereya_tf.stream.message_types import ProvisionerOutput

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from hereya_tf.engine import EngineName, embedded
-from hereya_tf.engine.choose import choose, embedded_library
+from hereya_tf.engine.candidates import embedded_library
+from hereya_tf.engine.identity import ask_version
 from tests.command_line import environment
 from tests.conftest import MakePackage
+from tests.engine_choice import Chooser
 from tests.fake_engine import wait_for
 
 pytestmark = pytest.mark.real_engine
@@ -46,25 +48,15 @@ def run(
     )
 
 
-def test_its_version_and_kind_are_known_and_kept(embedded_engine: Embedded, tmp_path: Path) -> None:
-    def chosen(**more: object) -> object:
-        return choose(
-            "embedded",
-            wish_source="--engine",
-            environment=dict(os.environ),
-            cache_directory=tmp_path / "kept",
-            evidence=frozenset(),
-            **more,  # type: ignore[arg-type]
-        )
-
+def test_its_version_and_kind_are_known_and_kept(embedded_engine: Embedded, chooser: Chooser) -> None:
     def unasked(*_: object) -> str:
         raise AssertionError("asked again")
 
-    binary = chosen()
+    binary = chooser("embedded", run_version=ask_version)
 
-    assert (tmp_path / "kept/engines.json").exists()
-    assert binary == chosen(run_version=unasked)
-    assert binary[:1] == (EngineName.TERRAFORM,)  # type: ignore[index]
+    assert chooser.memory.exists()
+    assert binary == chooser("embedded", run_version=unasked)
+    assert (binary.engine, binary.embedded) == (EngineName.TERRAFORM, True)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hereya_tf.engine.constraints import parse_constraint
 from hereya_tf.errors import BadInput
 from tests.command_line import CommandLine
 from tests.conftest import MakePackage
-from tests.engine.driving import Driver, failure, succeeded
+from tests.engine.driving import Driver, failure, succeeded, warnings
 
 pytestmark = pytest.mark.real_engine
 
@@ -79,7 +79,7 @@ def allows(text: str, version: Version) -> bool:
         return False
 
 
-@pytest.mark.parametrize("constraint", ["{0}.{1}.{2}", "~> {0}.{1}", "latest"])
+@pytest.mark.parametrize("constraint", ["{0}.{1}.{2}", "~> {0}.{1}"])
 def test_an_engine_of_the_version_runs_and_says_why(
     hereya: Driver,
     make_package: MakePackage,
@@ -93,14 +93,44 @@ def test_an_engine_of_the_version_runs_and_says_why(
 
     assert succeeded(result)["engine"] == {"name": engine, "version": str(version)}
     (ready,) = (event for event in result.events if event["type"] == "engine_ready")
-    reason = f"satisfies `{text}`" if text != "latest" else "the newest at hand (`latest`"
-    assert ready["chosen_by"].startswith(f"--engine, {reason} of --engine-version")
+    assert ready["chosen_by"].endswith(f"satisfies `{text}` of --engine-version")
+    assert warnings(result) == []
 
 
-def test_auto_goes_on_to_the_embedded_engine_for_a_newer_version(
+@pytest.fixture
+def empty_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Engines are taken from there, and there is none."""
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    monkeypatch.setenv("HEREYA_TF_FROM", str(mirror))
+    return mirror
+
+
+@pytest.mark.usefixtures("empty_mirror", "embedded_engine")
+def test_the_newest_is_looked_for_in_the_mirror_and_what_is_at_hand_taken_when_there_is_none(
+    cli: CommandLine, make_package: MakePackage
+) -> None:
+    package = make_package({"main.tf": PACKAGE})
+
+    result = cli(
+        "provision", package, "--yes", "--json", "--engine", "terraform", "--engine-version", "latest"
+    )
+
+    version = succeeded(result)["engine"]["version"]
+    (ready,) = (event for event in result.events if event["type"] == "engine_ready")
+    place, _, why = ready["chosen_by"].partition(": ")
+    assert why == "--engine asks for Terraform, satisfies `latest` of --engine-version"
+    assert warnings(result) == [
+        "no release of Terraform satisfies `latest` of --engine-version;"
+        f" Terraform {version} is taken, {place}"
+    ]
+
+
+def test_what_is_too_old_is_passed_over_for_the_embedded_engine_when_the_mirror_has_none(
     cli: CommandLine,
     make_package: MakePackage,
     embedded_engine: tuple[str, ...],
+    empty_mirror: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -108,29 +138,37 @@ def test_auto_goes_on_to_the_embedded_engine_for_a_newer_version(
     old.parent.mkdir()
     old.write_text("#!/bin/sh\necho Terraform v1.0.0\n")
     old.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{old.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("PATH", str(old.parent))
     package = make_package({"main.tf": PACKAGE, "hereya-tf.toml": 'engine-version = "> 1.0.0"\n'})
 
     result = cli("provision", package, "--yes", "--json")
-    refused = cli("provision", package, "--yes", "--json", "--engine", "terraform")
+    named = cli("provision", package, "--yes", "--json", "--engine", "terraform")
     contrary = cli("provision", package, "--yes", "--json", "--engine-version", "9.0.0")
 
-    assert succeeded(result)["env"] == {"o": "o"}
-    (ready,) = (event for event in result.events if event["type"] == "engine_ready")
-    assert (ready["path"], ready["chosen_by"]) == (
-        embedded_engine[-1],
-        "embedded, satisfies `> 1.0.0` of hereya-tf.toml:1",
-    )
-    assert failure(refused) == (
-        5,
-        "engine-unavailable",
-        f"`hereya-tf.toml:1` asks for `> 1.0.0`, but `{old}` is Terraform 1.0.0",
-    )
+    asking = "`> 1.0.0` of hereya-tf.toml:1"
+    for found, engine, wish in (
+        (result, "OpenTofu", ""),
+        (named, "Terraform", "--engine asks for Terraform, "),
+    ):
+        assert succeeded(found)["env"] == {"o": "o"}
+        (ready,) = (event for event in found.events if event["type"] == "engine_ready")
+        assert (ready["path"], ready["chosen_by"]) == (
+            embedded_engine[-1],
+            f"embedded: {wish}satisfies {asking}",
+        )
+        assert warnings(found) == [
+            f"no release of {engine} satisfies {asking}; Terraform {ready['version']} is taken, embedded"
+        ]
     exit_code, failure_class, reason = failure(contrary)
     assert (exit_code, failure_class) == (5, "engine-unavailable")
-    assert reason.startswith(
-        f"`--engine-version` asks for `9.0.0`, but `{old}` is Terraform 1.0.0 and the embedded"
+    embedded = succeeded(result)["engine"]["version"]
+    assert reason == (
+        f"`--engine-version` asks for `9.0.0`, but `{old}` is Terraform 1.0.0"
+        f" and the embedded engine is Terraform {embedded}"
     )
+    file = empty_mirror / "opentofu/opentofu/releases/download/v9.0.0/tofu_9.0.0_SHA256SUMS"
+    first, *_ = contrary.result["failure"]["hint"].splitlines()
+    assert first == f"none can be downloaded: `{file}` does not exist"
 
 
 def test_the_environment_and_the_users_file_are_named_as_who_asked(

@@ -1,7 +1,6 @@
 """Init is skipped when nothing has changed since the last good one, and never when something has."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -280,16 +279,13 @@ def test_init_runs_after_all_for_a_provider_that_only_the_state_needs(
 
 def forge_memory(hereya: Driver, package: Path, memory: Path) -> None:
     """Make the memory of the last init hold for the package as it is now."""
-    from hereya_tf.engine.choose import choose
+    from hereya_tf.engine import Binary, EngineName, Version
     from hereya_tf.engine.initialisation import fingerprint
 
-    binary = choose(
-        hereya.wish,
-        wish_source="--engine",
-        environment=os.environ,
-        cache_directory=memory.parent.parent,
-        evidence=frozenset(),
-    )
+    which = hereya.cli("engine", "which", package, "--engine", hereya.wish, "--json")
+    found = json.loads(which.stdout)
+    engine, version = EngineName(found["engine"]), Version.parse(found["version"])
+    binary = Binary(engine, version, tuple(found["argv"]), found["path"], found["chosen_by"])
     memory.write_text(fingerprint(package, ".terraform", binary, arguments=(), contents=("",)))
 
 

@@ -3,101 +3,47 @@
 import contextlib
 import os
 import random
-import shlex
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from hereya_tf.engine import EngineName, Version
-from hereya_tf.engine.identity import Identity, read_answer
-from hereya_tf.releases.installed import Installed, all_installed, find_installed, verify
+from hereya_tf.engine.identity import Identity
+from hereya_tf.releases.installed import all_installed, verify
 from tests.command_line import REPOSITORY, CommandLine, Running
 from tests.engine.conftest import Mount
+from tests.engine.supplying import Cache, Release
 from tests.installing import HERE, TERRAFORM, VERSION, Installing, eventually, pretender
-from tests.openpgp_signer import signing_key
-from tests.published_releases import archive, publish
+from tests.published_releases import archive
 from tests.release_site import ReleaseSite
 from tests.site_faults import dripping
 
 pytestmark = pytest.mark.real_engine
 
 
-class Release(NamedTuple):
-    """An archive of the engine under test."""
-
-    identity: Identity
-    archive: bytes
-
-    @property
-    def engine(self) -> EngineName:
-        return self.identity.engine
-
-    @property
-    def version(self) -> Version:
-        return self.identity.version
-
-
-@pytest.fixture(scope="session")
-def release(real_engine: str, real_engine_argv: tuple[str, ...]) -> Release:
-    """The engine under test as its makers would publish it; of the embedded one what starts it."""
-    ran = subprocess.run([*real_engine_argv, "version"], capture_output=True, text=True)
-    identity = read_answer(ran.stdout, Path(real_engine_argv[0]))
-    if real_engine == "embedded":
-        binary = f'#!/bin/sh\nexec {shlex.join(real_engine_argv)} "$@"\n'.encode()
-    else:
-        binary = Path(real_engine_argv[0]).resolve().read_bytes()
-    return Release(identity, archive(binary, identity.engine, HERE))
-
-
-@pytest.fixture
-def site() -> Iterator[ReleaseSite]:
-    with ReleaseSite() as made:
-        yield made
-
-
-class Cache:
+class InstallCache(Cache):
     """`engine install` of the release into a cache."""
 
     def __init__(self, cli: CommandLine, site: ReleaseSite, release: Release, directory: Path) -> None:
+        super().__init__(site, release, directory)
         self._cli = cli
-        self.release = release
-        self.directory = directory
-        publish(site, release.engine, release.version, {HERE: release.archive}, signing_key().sign)
-        keys = directory.parent / f"{directory.name}.asc"
-        keys.write_bytes(signing_key().public_file())
-        self.environment = {
-            "HEREYA_TF_FROM": site.address,
-            "HEREYA_TF_ENGINE_KEYS": str(keys),
-            "HEREYA_TF_CACHE_DIR": str(directory),
-        }
 
     def start(self) -> Running:
         words = (self.release.engine.executable, str(self.release.version))
         return self._cli.start("engine", "install", *words, env=self.environment)
 
-    def found(self) -> Installed | None:
-        return find_installed(self.directory, self.release.engine, self.release.version)
-
-    def names(self) -> list[str]:
-        directory = self.directory / "engines" / self.release.engine
-        names = [entry.name for entry in directory.iterdir()] if directory.is_dir() else []
-        return sorted(name for name in names if not name.endswith((".lock", ".holder")))
-
 
 @pytest.fixture
-def cache(cli: CommandLine, site: ReleaseSite, release: Release, tmp_path: Path) -> Cache:
-    return Cache(cli, site, release, tmp_path / "engines cache")
+def cache(cli: CommandLine, site: ReleaseSite, release: Release, tmp_path: Path) -> InstallCache:
+    return InstallCache(cli, site, release, tmp_path / "engines cache")
 
 
 def no_pause(_seconds: float) -> None:
     """Go on."""
 
 
-def test_what_was_installed_provisions(cache: Cache, cli: CommandLine, tmp_path: Path) -> None:
+def test_what_was_installed_provisions(cache: InstallCache, cli: CommandLine, tmp_path: Path) -> None:
     ran = cache.start().finish()
     path = ran.stdout.strip()
     package = tmp_path / "package"
@@ -112,11 +58,10 @@ def test_what_was_installed_provisions(cache: Cache, cli: CommandLine, tmp_path:
     assert result["success"], result
     assert result["engine"] == {"name": cache.release.engine, "version": str(cache.release.version)}
     checked = cli("engine", "verify", env=cache.environment)
-    title = f"{cache.release.engine.title} {cache.release.version}"
-    assert checked.stdout == f"{title} is what Mirror <mirror@example.com> has signed\n"
+    assert checked.stdout == f"{cache.release.title} is what Mirror <mirror@example.com> has signed\n"
 
 
-def test_twenty_at_once_download_once(cache: Cache, site: ReleaseSite) -> None:
+def test_twenty_at_once_download_once(cache: InstallCache, site: ReleaseSite) -> None:
     running = [cache.start() for _ in range(20)]
     ran = [each.finish(150) for each in running]
 
@@ -129,7 +74,7 @@ def test_twenty_at_once_download_once(cache: Cache, site: ReleaseSite) -> None:
     verify(found, no_pause)
 
 
-def test_whoever_is_killed_leaves_nothing_that_counts(cache: Cache) -> None:
+def test_whoever_is_killed_leaves_nothing_that_counts(cache: InstallCache) -> None:
     begin = time.monotonic()
     cache.start().finish()
     seconds = time.monotonic() - begin
@@ -165,7 +110,7 @@ def test_whoever_waits_goes_on_where_the_killed_one_has_left(
     )
     content = script.encode() if file == "binary" else pretender(size=400_000)
     packed = archive(content, TERRAFORM, HERE, method=0)
-    cache = Cache(cli, site, Release(Identity(TERRAFORM, VERSION), packed), tmp_path / "cache")
+    cache = InstallCache(cli, site, Release(Identity(TERRAFORM, VERSION), packed), tmp_path / "cache")
     parent = cache.directory / "engines/terraform"
     if file == "archive":
         path = Installing(site, cache.directory).path_of("archive")
@@ -188,10 +133,10 @@ def test_whoever_waits_goes_on_where_the_killed_one_has_left(
     assert cache.names() == ["1.11.4"]
 
 
-def small(cli: CommandLine, site: ReleaseSite, disk: Path, *, size: int = 0) -> Cache:
+def small(cli: CommandLine, site: ReleaseSite, disk: Path, *, size: int = 0) -> InstallCache:
     """A cache on a disk, and a small engine to install."""
     packed = archive(pretender(size=size), TERRAFORM, HERE)
-    return Cache(cli, site, Release(Identity(TERRAFORM, VERSION), packed), disk / "cache")
+    return InstallCache(cli, site, Release(Identity(TERRAFORM, VERSION), packed), disk / "cache")
 
 
 @pytest.mark.parametrize("size", ["16k", "300k", "900k"], ids=["the lock", "the archive", "the binary"])

@@ -1,4 +1,4 @@
-"""Files that the other engine has written are not touched without a word (T15)."""
+"""What the other engine has written, here or elsewhere, is not touched without a word (T15)."""
 
 import json
 import os
@@ -7,38 +7,19 @@ from pathlib import Path
 import pytest
 
 from hereya_tf.engine import EngineName
-from tests.command_line import CommandLine
+from tests.command_line import CommandLine, Result
 from tests.conftest import MakePackage
-from tests.engine.driving import Driver, failure, steps, succeeded
+from tests.engine import provider, scenes
+from tests.engine.driving import Driver, failure, names, steps, succeeded
+from tests.engine.state_server import StateServer
 
 pytestmark = [pytest.mark.real_engine, pytest.mark.behaviour("T15")]
 
 PACKAGE = 'resource "terraform_data" "a" {}\noutput "o" { value = "o" }\n'
-
-
-@pytest.fixture
-def engine(hereya: Driver) -> EngineName:
-    """Which of the two the engine under test is."""
-    return EngineName.OPENTOFU if "OpenTofu" in hereya.plain(Path("/"), "version") else EngineName.TERRAFORM
-
-
-@pytest.fixture
-def other(engine: EngineName) -> EngineName:
-    """The one that it is not."""
-    return next(name for name in EngineName if name is not engine)
-
-
-@pytest.fixture
-def only_engine(
-    hereya: Driver, engine: EngineName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> CommandLine:
-    """`hereya-tf` where no engine is named, and the one under test is all that can be found."""
-    directory = tmp_path / "path"
-    directory.mkdir()
-    if hereya.wish != "embedded":
-        (directory / engine.executable).symlink_to(hereya.argv[0])
-    monkeypatch.setenv("PATH", f"{directory}:/usr/bin:/bin")
-    return hereya.cli
+ELSEWHERE = (
+    f'terraform {{\n  backend "http" {{}}\n}}\n{provider.SHORT_PROVIDERS}output "o" {{ value = "o" }}\n'
+)
+SECRET = "nobody-is-ever-shown-this"
 
 
 def lock_file(*engines: EngineName) -> str:
@@ -166,3 +147,81 @@ def test_a_host_that_the_package_writes_out_says_nothing(
     # The engine was asked, and failed by itself: there is no such provider in an empty mirror.
     assert failure(result)[1] in ("provider-unavailable", "provider-checksum")
     assert steps(result) == ["init"]
+
+
+def refused_for_its_state(result: Result, engine: EngineName, other: EngineName) -> None:
+    exit_code, failure_class, reason = failure(result)
+    assert (exit_code, failure_class, result.result["status"]) == (3, "engine-mismatch", "refused")
+    assert reason.startswith(
+        f"the state in the `http` backend was written by {other.title}, and the engine here is {engine.title} "
+    )
+    assert f"`--engine {other.executable}`" in result.result["failure"]["hint"]
+
+
+@pytest.mark.usefixtures("providers")
+@pytest.mark.parametrize("operation", ["provision", "destroy", "plan", "drift", "init"])
+def test_a_state_elsewhere_is_looked_at_as_soon_as_init_has_reached_it(
+    only_engine: CommandLine,
+    make_package: MakePackage,
+    engine: EngineName,
+    other: EngineName,
+    operation: str,
+) -> None:
+    package = make_package({"main.tf": ELSEWHERE})
+    there = provider.written_by(other, SECRET)
+
+    with StateServer({}, state=there) as server:
+        result = only_engine(operation, package, "--yes", "--json", env=server.environment)
+        again = only_engine(operation, package, "--yes", "--json", env=server.environment)
+
+        assert server.state == there
+    # Its lock file would have been the next run's evidence, for the wrong engine.
+    for refused in (result, again):
+        refused_for_its_state(refused, engine, other)
+        assert steps(refused) == ["init", "state"]
+        assert SECRET not in refused.stdout + refused.stderr
+    assert names(package) == [".terraform", "main.tf"]
+    assert SECRET not in scenes.everything_in(scenes.state_directory())
+
+
+@pytest.mark.usefixtures("providers")
+def test_an_engine_that_is_named_may_go_on_with_a_state_elsewhere(
+    hereya: Driver, make_package: MakePackage, other: EngineName
+) -> None:
+    package = make_package({"main.tf": ELSEWHERE})
+
+    with StateServer({}, state=provider.written_by(other, SECRET)) as server:
+        result = hereya.provision(package, env=server.environment)
+
+    assert (steps(result), succeeded(result)["env"]) == (["init", "apply"], {"o": "o"})
+
+
+@pytest.mark.usefixtures("providers")
+@pytest.mark.parametrize("is_there", [False, True], ids=["no state", "its own"])
+def test_a_state_elsewhere_is_looked_at_until_a_lock_file_says_who_wrote_it(
+    only_engine: CommandLine, make_package: MakePackage, engine: EngineName, is_there: bool
+) -> None:
+    package = make_package({"main.tf": ELSEWHERE})
+
+    with StateServer({}, state=provider.written_by(engine, SECRET) if is_there else None) as server:
+        first = only_engine("provision", package, "--yes", "--json", env=server.environment)
+        second = only_engine("provision", package, "--yes", "--json", "--reinit", env=server.environment)
+
+    assert (succeeded(first)["env"], succeeded(second)["env"]) == ({"o": "o"}, {"o": "o"})
+    assert (steps(first), steps(second)) == (["init", "state", "apply"], ["init", "apply"])
+    assert f'provider "{engine.registry}/' in (package / ".terraform.lock.hcl").read_text()
+
+
+@pytest.mark.usefixtures("providers")
+def test_a_package_is_validated_without_a_word_on_who_wrote_its_state(
+    only_engine: CommandLine, make_package: MakePackage, engine: EngineName, other: EngineName
+) -> None:
+    package = make_package({"main.tf": ELSEWHERE})
+
+    with StateServer({}, state=provider.written_by(other, SECRET)) as server:
+        validated = only_engine("validate", package, "--json", env=server.environment)
+        provisioned = only_engine("provision", package, "--yes", "--json", env=server.environment)
+
+    assert steps(validated)[-1] == "validate"
+    succeeded(validated)
+    refused_for_its_state(provisioned, engine, other)

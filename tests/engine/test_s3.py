@@ -13,11 +13,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hereya_tf.engine import EngineName
 from hereya_tf.scratch_backend import SCRATCH_ENVIRONMENT, plain_settings, prepare_scratch
 from hereya_tf.workspace import generate_backend
-from tests.command_line import Running
+from tests.command_line import CommandLine, Running
 from tests.conftest import MakePackage
-from tests.engine.driving import Driver, failure, steps, succeeded
+from tests.engine import provider
+from tests.engine.driving import Driver, failure, names, steps, succeeded
 from tests.fake_engine import wait_for
 
 pytestmark = pytest.mark.real_engine
@@ -293,6 +295,33 @@ def test_states_in_the_package_have_nothing_to_do_with_one_in_a_bucket(
     assert [aws.outputs(bucket, key) for key in aws.keys(bucket)] == [{}, {"v": "new"}]
     assert ([file.read_bytes() for file in files], locking.held()) == (own, [])
     assert hereya.outputs(package) == {"v": "own"}
+
+
+@pytest.mark.behaviour("T15")
+@pytest.mark.usefixtures("providers")
+def test_a_state_in_a_bucket_that_the_other_engine_wrote_is_not_touched(
+    only_engine: CommandLine,
+    make_package: MakePackage,
+    aws: Aws,
+    bucket: str,
+    locking: Locking,
+    engine: EngineName,
+    other: EngineName,
+) -> None:
+    locking.hold("app/terraform.tfstate")  # which a look does not wait for
+    there = provider.written_by(other, "secret")
+    aws.put(bucket, "app/terraform.tfstate", there)
+    package = make_package({**PACKAGE, "providers.tf": provider.SHORT_PROVIDERS})
+
+    result = only_engine("provision", package, "--yes", "--json", *in_bucket(bucket, "app", *locking.options))
+
+    exit_code, failure_class, reason = failure(result)
+    assert (exit_code, failure_class, steps(result)) == (3, "engine-mismatch", ["init", "state"])
+    assert reason.startswith(
+        f"the state in the `s3` backend was written by {other.title}, and the engine here is {engine.title} "
+    )
+    assert names(package) == [".terraform", "main.tf", "providers.tf"]
+    assert aws.outputs(bucket, "app/terraform.tfstate") == {"password": "secret"}
 
 
 @pytest.mark.behaviour("T6", "T10")

@@ -66,6 +66,21 @@ def test_yes_applies_exactly_the_plan_that_was_shown(
 
 
 @pytest.mark.real_engine
+def test_an_ephemeral_value_counts_for_the_plan_and_for_what_is_done_by_it(
+    terminal: Terminal, real_engine: str, make_package: MakePackage
+) -> None:
+    package = make_package(
+        {"main.tf": GREETING["main.tf"] + 'variable "token" {\n  type = string\n  ephemeral = true\n}\n'}
+    )
+    child = terminal("provision", package, "-p", "token=first-token", "--engine", real_engine)
+    ask(child)
+    child.sendline("yes")
+    code, shown = ended(child)
+
+    assert (code, "o  hello\n" in shown) == (0, True), shown
+
+
+@pytest.mark.real_engine
 @pytest.mark.parametrize("answer", ["no", "sure", "", "\x04"])
 def test_anything_but_yes_changes_nothing(
     terminal: Terminal, fake_engine: FakeEngine, make_package: MakePackage, answer: str

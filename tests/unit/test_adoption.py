@@ -547,7 +547,7 @@ def test_dead_runs_on_the_same_package_or_workspace_are_adopted_and_no_others(tm
 
 
 @pytest.mark.behaviour("F7")
-@pytest.mark.parametrize("step", ["output", "show", "validate", "workspace"])
+@pytest.mark.parametrize("step", ["output", "show", "state", "validate", "workspace"])
 def test_a_document_is_not_told(killed: Killed, step: str) -> None:
     killed.tells(begins(step)).says(step, '{"planned_values": "no-known-secret"}\n').adopted()
 

@@ -12,7 +12,7 @@ from hereya_tf.engine import EngineName, Version
 from hereya_tf.engine.constraints import parse_constraint
 from hereya_tf.engine.demand import Demand
 from hereya_tf.errors import EngineUnavailable
-from hereya_tf.releases.catalogue import FRESH_SECONDS, known_versions, resolve
+from hereya_tf.releases.catalogue import FRESH_SECONDS, NoSuchRelease, known_versions, newest, resolve
 from hereya_tf.releases.directory import directory_site
 from hereya_tf.releases.fetch import Fetcher
 from hereya_tf.releases.sites import Site, mirror_site
@@ -49,8 +49,25 @@ class Asking:
             )
         return [str(version) for version in found]
 
+    def newest(self, wish: str | None) -> str:
+        with self.fetcher() as fetcher:
+            return str(
+                newest(
+                    self.demand(wish),
+                    self.site,
+                    fetcher,
+                    self.installing.cache,
+                    tell=self.told.append,
+                    now=self.now,
+                )
+            )
+
+    def demand(self, wish: str | None) -> Demand:
+        said = () if wish is None else (parse_constraint(wish, "VERSION"),)
+        return Demand((self.site.engine,), constraints=said)
+
     def resolve(self, wish: str, *, site: Site | None = None) -> str:
-        demand = Demand((self.site.engine,), constraints=(parse_constraint(wish, "VERSION"),))
+        demand = self.demand(wish)
         with self.fetcher() as fetcher:
             return str(
                 resolve(
@@ -91,20 +108,37 @@ def test_all_versions_are_listed_the_newest_first(asking: Asking) -> None:
     ],
 )
 def test_the_newest_that_will_do_is_wanted(asking: Asking, wish: str, version: str) -> None:
-    assert asking.resolve(wish) == version
+    assert asking.resolve(wish) == asking.newest(wish) == version
+
+
+def test_where_nothing_is_said_the_newest_release_is_wanted(asking: Asking) -> None:
+    assert asking.newest(None) == "1.10.0"
 
 
 def test_what_is_exact_is_not_looked_for(asking: Asking) -> None:
-    assert asking.resolve("4.5.6") == "4.5.6"
+    assert asking.resolve("4.5.6") == asking.newest("4.5.6") == "4.5.6"
     assert asking.installing.site.requests == []
 
 
 def test_what_there_is_not_is_refused(asking: Asking) -> None:
-    with pytest.raises(EngineUnavailable) as raised:
-        asking.resolve("~> 2.0")
+    for look in (asking.resolve, asking.newest):
+        with pytest.raises(NoSuchRelease) as raised:
+            look("~> 2.0")
 
-    title = asking.site.engine.title
-    assert str(raised.value) == f"no release of {title} satisfies `~> 2.0` of VERSION"
+        title = asking.site.engine.title
+        assert str(raised.value) == f"no release of {title} satisfies `~> 2.0` of VERSION"
+        assert raised.value.hints == ("the newest is 1.11.0-rc1",)
+
+
+def test_where_there_are_only_pre_releases_nobody_needs_to_have_asked_for_more(
+    installing: Installing,
+) -> None:
+    installing.publish(b"", version=Version.parse("1.11.0-rc1"))
+
+    with pytest.raises(NoSuchRelease) as raised:
+        Asking(installing).newest(None)
+
+    assert str(raised.value) == "no release of Terraform was found"
     assert raised.value.hints == ("the newest is 1.11.0-rc1",)
 
 
@@ -136,7 +170,7 @@ def test_an_old_list_serves_while_the_site_is_down(asking: Asking) -> None:
 
     assert asking.versions() == first
     (sentence,) = asking.told
-    assert sentence.startswith("warning: `")
+    assert sentence.startswith("`")
     assert sentence.endswith(
         f"it answered 502; a list of {asking.site.engine.title}'s versions that is 3d old is taken"
     )
@@ -150,6 +184,8 @@ def test_without_any_list_what_is_installed_will_do(installing: Installing) -> N
     installing.site.always("/terraform/index.json", status(404))
 
     assert asking.resolve("~> 1.9") == "1.9.8"
+    with pytest.raises(EngineUnavailable, match="it answered 404"):
+        asking.newest("~> 1.9")
     (sentence,) = asking.told
     assert sentence.endswith("it answered 404; Terraform 1.9.8, which is installed, is taken")
     with pytest.raises(EngineUnavailable, match="it answered 404"):

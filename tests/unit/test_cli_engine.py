@@ -197,11 +197,9 @@ def test_on_a_terminal_there_is_one_line_that_goes_away(engines: Engines) -> Non
 
 def test_in_a_log_lines_are_sparse(capsys: pytest.CaptureFixture[str]) -> None:
     clock = itertools.count(0, 3)
-    with Progress(
-        TERRAFORM, Version(1, 11, 4), clock=lambda: float(next(clock)), is_terminal=False
-    ) as progress:
+    with Progress(clock=lambda: float(next(clock)), is_terminal=False) as progress:
         for size in range(0, 60_000, 5000):
-            progress(size, 60_000 if size < 50_000 else None)
+            progress(TERRAFORM, Version(1, 11, 4), size, 60_000 if size < 50_000 else None)
 
     assert capsys.readouterr() == (
         "",
@@ -212,15 +210,15 @@ def test_in_a_log_lines_are_sparse(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_line_on_a_terminal_makes_room_for_sentences(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(TERRAFORM, Version(1, 11, 4), clock=lambda: 1.0, is_terminal=True) as progress:
+    with Progress(clock=lambda: 1.0, is_terminal=True) as progress:
         progress.tell("first")
-        progress(1, None)
-        progress(2, None)
+        progress(TERRAFORM, Version(1, 11, 4), 1, None)
+        progress(TERRAFORM, Version(1, 11, 4), 2, None)
         progress.tell("a\x1b[1msentence")
 
     line = "downloading Terraform 1.11.4: 1 B"
     erased = f"\r{' ' * len(line)}\r"
-    assert capsys.readouterr().err == f"first\n{line}{erased}a\\x1b[1msentence\n"
+    assert capsys.readouterr().err == f"warning: first\n{line}{erased}warning: a\\x1b[1msentence\n"
 
 
 def install(engines: Engines, *texts: str) -> None:
@@ -381,7 +379,7 @@ def test_what_a_run_would_take_is_printed_with_the_reason(
     package.mkdir()
     (package / "main.tf").touch()
     engine = make_engine_on_path
-    env = {"PATH": f"{engine.parent}:{os.environ['PATH']}"}
+    env = {"PATH": str(engine.parent)}
 
     assert engines("which", package, env=env) == Result(0, f"{engine}\n", "Terraform 1.11.4: found on PATH\n")
     document = json.loads(engines("which", package, "--engine", "terraform", "--json", env=env).stdout)
@@ -390,7 +388,7 @@ def test_what_a_run_would_take_is_printed_with_the_reason(
         "version": "1.11.4",
         "path": str(engine),
         "argv": [str(engine)],
-        "chosen_by": "--engine",
+        "chosen_by": "found on PATH: --engine asks for Terraform",
     }
 
 
@@ -423,7 +421,7 @@ def test_who_has_asked_for_an_engine_is_named(
     assert (by_user.exit_code, by_package.exit_code, by_caller.exit_code) == (5, 0, 5)
     assert by_user.stderr.startswith(f"error: `{settings}/config.toml:1` asks for `~> 2.0`, but `")
     assert by_package.stderr == (
-        "Terraform 1.11.4: HEREYA_TF_ENGINE, satisfies `~> 1.9` of hereya-tf.toml:1\n"
+        "Terraform 1.11.4: HEREYA_TF_ENGINE: satisfies `~> 1.9` of hereya-tf.toml:1\n"
     )
     assert by_caller.stderr.startswith("error: `--engine-version` asks for `> 5`, but `")
 
@@ -435,7 +433,8 @@ def test_opentofu_is_found_where_the_package_asks_for_it(engines: Engines, tmp_p
     ran = engines("which", package, env={"PATH": "/nowhere"})
 
     assert (ran.exit_code, ran.stdout) == (5, "")
-    assert ran.stderr.startswith("error: `hereyarc.yaml` asks for `tofu`, which is not on PATH\n")
+    sentence = "error: `hereyarc.yaml` asks for OpenTofu; there is none here, and none can be had: "
+    assert ran.stderr.startswith(sentence)
 
 
 def test_a_package_that_is_not_there_is_refused(engines: Engines) -> None:

@@ -6,10 +6,12 @@ from pathlib import Path
 import click
 import pytest
 
+from hereya_tf.cli.engine_options import wish_of
 from hereya_tf.cli.operations import provision
 from hereya_tf.cli.options import ordered_inputs
 from hereya_tf.cli.requests import build_request
 from hereya_tf.engine.commands import EngineOptions
+from hereya_tf.engine.wish import EngineWish
 from hereya_tf.errors import BadInput
 from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given, Source
@@ -49,7 +51,8 @@ def parsed(*arguments: str, command: click.Command = provision) -> click.Context
 def request_of(*arguments: str) -> RunRequest:
     context = parsed(*arguments)
     inputs = ordered_inputs(context, ("param", "param_file", "var_file"))
-    return build_request(Operation.PROVISION, {**context.params, "engine_source": "--engine"}, inputs)
+    options = {**context.params, "engine_wish": wish_of(context, context.params)}
+    return build_request(Operation.PROVISION, options, inputs)
 
 
 def refused(*arguments: str) -> tuple[str, tuple[str, ...]]:
@@ -165,7 +168,7 @@ def test_a_whole_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         backend=GeneratedBackend(BackendKind.LOCAL, "app", path=str(tmp_path / "s.tfstate")),
         backend_config=("a=b", str(tmp_path / "a.tfbackend")),
         lock_key="k",
-        engine="tofu",
+        engine=EngineWish("tofu"),
         engine_options=EngineOptions(
             lock_timeout=60.0,
             parallelism=2,

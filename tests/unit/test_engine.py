@@ -1,10 +1,8 @@
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hereya_tf.engine import EngineName, Version, quirks
+from hereya_tf.engine import EngineName, Version
 
 TERRAFORM, OPENTOFU = EngineName.TERRAFORM, EngineName.OPENTOFU
 
@@ -81,36 +79,3 @@ def test_a_version_compares_with_numbers_too() -> None:
 )
 def test_a_version_survives_its_own_spelling(version: Version) -> None:
     assert version == Version.parse(str(version))
-
-
-@pytest.mark.parametrize(
-    ("has", "engine", "version", "expected"),
-    [
-        pytest.param(quirks.supports_init_json, TERRAFORM, "1.8.5", False, id="init -json: terraform 1.8"),
-        pytest.param(quirks.supports_init_json, TERRAFORM, "1.9.0", True, id="init -json: terraform 1.9"),
-        pytest.param(
-            quirks.supports_init_json, TERRAFORM, "1.9.0-rc1", True, id="init -json: terraform 1.9 rc"
-        ),
-        pytest.param(quirks.supports_init_json, OPENTOFU, "1.6.3", False, id="init -json: tofu 1.6"),
-        pytest.param(quirks.supports_init_json, OPENTOFU, "1.7.0", True, id="init -json: tofu 1.7"),
-        pytest.param(
-            quirks.takes_variables_at_init, TERRAFORM, "1.14.9", False, id="variables: terraform 1.14"
-        ),
-        pytest.param(
-            quirks.takes_variables_at_init, TERRAFORM, "1.15.0", True, id="variables: terraform 1.15"
-        ),
-        pytest.param(quirks.takes_variables_at_init, OPENTOFU, "1.7.9", False, id="variables: tofu 1.7"),
-        pytest.param(quirks.takes_variables_at_init, OPENTOFU, "1.8.0", True, id="variables: tofu 1.8"),
-        pytest.param(quirks.has_exclude, TERRAFORM, "9.9.9", False, id="exclude: no terraform"),
-        pytest.param(quirks.has_exclude, OPENTOFU, "1.8.9", False, id="exclude: tofu 1.8"),
-        pytest.param(quirks.has_exclude, OPENTOFU, "1.9.0", True, id="exclude: tofu 1.9"),
-        pytest.param(quirks.has_s3_lockfile, TERRAFORM, "1.9.8", False, id="s3: terraform 1.9"),
-        pytest.param(quirks.has_s3_lockfile, TERRAFORM, "1.10.0", True, id="s3: terraform 1.10"),
-        pytest.param(quirks.has_s3_lockfile, OPENTOFU, "1.9.9", False, id="s3: tofu 1.9"),
-        pytest.param(quirks.has_s3_lockfile, OPENTOFU, "1.10.0", True, id="s3: tofu 1.10"),
-    ],
-)
-def test_a_feature_is_there_since_its_version(
-    has: Callable[[EngineName, Version], bool], engine: EngineName, version: str, expected: bool
-) -> None:
-    assert has(engine, Version.parse(version)) is expected

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hereya_tf.engine import Binary, EngineName, Version
-from hereya_tf.engine.evidence import check_mismatch, evidence
+from hereya_tf.engine.evidence import check_mismatch, check_state, evidence
 from hereya_tf.errors import EngineMismatch
 from tests.engine_choice import refusal
 
@@ -156,3 +156,48 @@ def test_the_other_engines_files_are_refused_unless_the_engine_was_named() -> No
     check_mismatch(binary, found, explicit=True)
     check_mismatch(binary, {}, explicit=False)
     check_mismatch(binary, {TERRAFORM: "terraform.tfstate"}, explicit=False)
+
+
+@pytest.mark.behaviour("T15")
+def test_a_pulled_state_of_the_other_engine_is_refused_by_its_backend() -> None:
+    binary = Binary(OPENTOFU, Version(1, 12, 0), ("/t",), "/t", "downloaded")
+
+    with pytest.raises(EngineMismatch) as error:
+        check_state(binary, state_of(TERRAFORM.registry, indent=2), frozenset(), backend="s3")
+
+    assert refusal(error) == (
+        "the state in the `s3` backend was written by Terraform,"
+        " and the engine here is OpenTofu 1.12.0 (downloaded)",
+        3,
+        (
+            "install Terraform, or name it: `--engine terraform`",
+            "to go over to OpenTofu on purpose: `--engine tofu`",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "explicit"),
+    [
+        pytest.param("", (), id="no state"),
+        pytest.param(json.dumps({"version": 4, "resources": []}), (), id="empty"),
+        pytest.param(state_of(OPENTOFU.registry), (), id="its own"),
+        pytest.param(state_of(OPENTOFU.registry) + state_of(TERRAFORM.registry), (), id="of both"),
+        pytest.param(state_of(TERRAFORM.registry), (TERRAFORM.registry,), id="a host that is written out"),
+        pytest.param(state_of("example.com"), (), id="another host"),
+        pytest.param("no state at all \ufffd", (), id="garbage"),
+    ],
+)
+def test_any_other_pulled_state_is_not(state: str, explicit: tuple[str, ...]) -> None:
+    binary = Binary(OPENTOFU, Version(1, 12, 0), ("/t",), "/t", "downloaded")
+
+    check_state(binary, state, frozenset(explicit), backend="s3")
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60])
+def test_an_address_across_the_pieces_of_a_big_pulled_state_is_found(cut: int) -> None:
+    binary = Binary(TERRAFORM, Version(1, 11, 4), ("/t",), "/t", "found on PATH")
+    address = '"provider": "provider[\\"registry.opentofu.org/a/b\\"]"'
+
+    with pytest.raises(EngineMismatch):
+        check_state(binary, " " * ((1 << 20) - cut) + address, frozenset(), backend="http")

@@ -280,7 +280,7 @@ def test_a_binary_that_vanishes_is_refused(chooser: Chooser) -> None:
         raise FileNotFoundError(2, "No such file or directory")
 
     with pytest.raises(EngineUnavailable, match=f"`{file}` cannot be run: No such file or directory"):
-        chooser(run_version=vanish)
+        chooser(str(file), run_version=vanish)
 
 
 def test_a_file_that_cannot_be_looked_at_is_asked_and_not_remembered(tmp_path: Path) -> None:

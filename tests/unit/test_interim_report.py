@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hereya_tf.engine.commands import EngineOptions
+from hereya_tf.engine.wish import EngineWish
 from hereya_tf.events import Operation
 from hereya_tf.places import Places
 from hereya_tf.report.document import Report
@@ -235,7 +236,7 @@ def test_a_report_that_fails_does_not_keep_the_engine_from_its_work(
             operation=Operation.PROVISION,
             package=make_package({"main.tf": ""}),
             approved=True,
-            engine=str(fake_engine.path),
+            engine=EngineWish(str(fake_engine.path)),
             engine_options=EngineOptions(),
         ),
         environment=dict(os.environ),

@@ -56,6 +56,7 @@ def value(text: str) -> Word:
         pytest.param(value("flavours=sweet"), "flavours=sweet", id="another variable"),
         pytest.param(value("DB_PASSWORD=x"), 'DB_PASSWORD="${DB_PASSWORD:?}"', id="a credential's name"),
         pytest.param(value("api_token:=1"), 'api_token:="${api_token:?}"', id="a credential's name and JSON"),
+        pytest.param(Word("https://me:x@y", name="from"), '"${from:?}"', id="what is private as a whole"),
         pytest.param(value("size=a-hunter22-b"), 'size="${size:?}"', id="a value with a secret"),
         pytest.param(value(f"size=ghp_{'a' * 36}"), 'size="${size:?}"', id="what looks like a credential"),
         pytest.param(value("size=a\nb"), 'size="${size:?}"', id="lines"),

@@ -85,13 +85,13 @@ output "region" { value = var.region }
 
     assert read == Package(
         directory=tmp_path,
+        is_for_opentofu=False,
         variables={
             "region": variable("region", line=17),
             "size": variable("size", "number", has_default=True, sensitive=True, line=18),
             "bare": variable("bare", "list(string)", ephemeral=True, line=23),
         },
         backend=Backend("s3", "main.tf", 13),
-        required_version=(">= 1.5, < 2",),
         provider_hosts=frozenset({"registry.terraform.io", "registry.example.com"}),
         files=("main.tf",),
         broken=(),
@@ -119,13 +119,13 @@ def test_everything_that_counts_is_read_from_json(tmp_path: Path) -> None:
 
     assert read == Package(
         directory=tmp_path,
+        is_for_opentofu=False,
         variables={
             "a": variable("a", "map(string)", has_default=True, file="main.tf.json", line=0),
             "b": variable("b", sensitive=True, ephemeral=True, file="main.tf.json", line=0),
             "c": variable("c", file="main.tf.json", line=0),
         },
         backend=Backend("http", "main.tf.json", 0),
-        required_version=("~> 1.5",),
         provider_hosts=frozenset({"example.com"}),
         files=("main.tf.json",),
         broken=(),
@@ -294,27 +294,17 @@ output "y" { value = 3 }
 
     assert read == Package(
         directory=tmp_path,
+        is_for_opentofu=False,
         variables={
             "a": variable("a", "string", has_default=True, sensitive=True, line=6),
             "b": variable("b", "set(string)", line=7),
         },
         backend=Backend("cloud", "b_override.tf", 5),
-        required_version=(">= 1.9",),
         provider_hosts=frozenset({"two.example"}),
         files=("main.tf", "other.tf", "b_override.tf", "override.tf.json"),
         broken=(),
         outputs=frozenset({"x", "y"}),
     )
-
-
-def test_constraints_of_several_files_add_up(tmp_path: Path) -> None:
-    read = package(
-        tmp_path,
-        a_tf='terraform { required_version = ">= 1.0" }',
-        b_tf='terraform { required_version = "< 2" }',
-    )
-
-    assert read.required_version == (">= 1.0", "< 2")
 
 
 def test_of_two_declarations_the_first_counts(tmp_path: Path) -> None:
@@ -464,6 +454,13 @@ def test_whatever_the_descriptions_say_variables_are_found(
     assert {
         entry.name: (entry.attributes.get("type"), entry.attributes["sensitive"]) for entry in declarations
     } == {name: (type_text, str(sensitive).lower()) for name, (type_text, sensitive, _) in declared.items()}
+
+
+@pytest.mark.parametrize("text", ["$$${", "%%%{", "a%%%%{b", "$$$$${x}"])
+def test_an_escape_may_follow_its_own_sign(text: str) -> None:
+    declarations, broken = read_native(f'variable "a" {{\n  description = "{text}"\n}}\n'.encode())
+
+    assert ([each.name for each in declarations], broken) == (["a"], False)
 
 
 def _quoted(text: str) -> str:

@@ -176,6 +176,11 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
         pytest.param(
             events.Heartbeat("wait", 70.0, ()), ["still waiting after 1m10s"], id="heartbeat-of-a-wait"
         ),
+        pytest.param(
+            events.Heartbeat("engine", 10.0, ()),
+            ["still waiting for the engine after 10s"],
+            id="heartbeat-of-a-download",
+        ),
         pytest.param(events.Heartbeat("init", 10.0, ()), ["still running after 10s"], id="heartbeat-of-init"),
         pytest.param(events.Heartbeat("question", 10.0, ()), [], id="heartbeat-of-a-question"),
         pytest.param(
@@ -319,6 +324,46 @@ def test_without_progress_only_what_happens_is_told() -> None:
     told = (events.Heartbeat("apply", 20.0, ()), events.EngineDownload("tofu", "1.11.0", 1, 2))
 
     assert shown(*told, progress=False) == []
+
+
+def arriving(total: int | None, *arrived: int, version: str = "1.11.0") -> list[events.Event]:
+    return [events.EngineDownload("tofu", version, at, total) for at in arrived]
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        pytest.param(
+            arriving(90_000_000, *range(65_536, 90_000_000, 65_536), 90_000_000),
+            ["0.1 of 90.0 MB", "22.5 of 90.0 MB", "45.0 of 90.0 MB", "67.5 of 90.0 MB", "90.0 of 90.0 MB"],
+            id="each-quarter",
+        ),
+        pytest.param(
+            arriving(90_000_000, 60_000_000, 61_000_000, 89_999_999, 90_000_000),
+            ["60.0 of 90.0 MB", "90.0 of 90.0 MB", "90.0 of 90.0 MB"],
+            id="a-fast-one",
+        ),
+        pytest.param(arriving(0, 0), ["0.0 of 0.0 MB"], id="nothing"),
+        pytest.param(
+            arriving(None, *range(65_536, 25_000_000, 65_536)),
+            ["0.1 MB", "10.0 MB", "20.1 MB"],
+            id="of-unknown-size",
+        ),
+    ],
+)
+def test_a_download_takes_few_lines(told: list[events.Event], expected: list[str]) -> None:
+    lines = [line[18:] for line in shown(*told)]
+
+    assert lines == [f"downloading tofu 1.11.0: {text}" for text in expected]
+
+
+def test_every_download_is_told() -> None:
+    told = [*arriving(20, 20), *arriving(20, 20, version="1.12.0"), *arriving(20, 20, version="1.12.0")]
+
+    assert [line[18:] for line in shown(*told)] == [
+        "downloading tofu 1.11.0: 0.0 of 0.0 MB",
+        "downloading tofu 1.12.0: 0.0 of 0.0 MB",
+    ]
 
 
 def test_colour_says_nothing_that_words_do_not() -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from hereya_tf.assigning import prepare_assignment
+from hereya_tf.bundle.file import write_bundle
 from hereya_tf.engine import EngineName, Version
-from hereya_tf.engine.commands import EngineOptions
+from hereya_tf.engine.commands import EngineOptions, InitOptions
+from hereya_tf.engine.wish import EngineWish
 from hereya_tf.errors import (
     BadConfig,
     BadInput,
@@ -25,12 +27,18 @@ from hereya_tf.inputs.values import VariableFile
 from hereya_tf.operations.assignment import Assignment
 from hereya_tf.preparation import Prepared, prepare
 from hereya_tf.redaction import Redactor
+from hereya_tf.releases.sources import KEYS_VARIABLE
+from hereya_tf.releases.supply import Listeners, Supply
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs.directory import RunDirectory
 from hereya_tf.workspace import BackendKind, GeneratedBackend
+from tests.bundles import IDENTITY, MANIFEST
 from tests.conftest import MakePackage
+from tests.directory_mirror import DirectoryMirror
 from tests.engine_choice import write_script
 
+OPENTOFU = EngineName.OPENTOFU
+LOCKED_BY_TERRAFORM = 'provider "registry.terraform.io/hashicorp/null" {\n  version = "3.2.3"\n}\n'
 CONFIGURATION = """
 variable "name" {
   default = ""
@@ -53,6 +61,8 @@ class Desk:
         self.directory = directory
         self.package = package
         self.redactor = Redactor()
+        self.mirror = DirectoryMirror(directory / "mirror")
+        self.told: list[str] = []
         self.run_directory: RunDirectory | None = None
         self.engine = self.install("terraform", "Terraform v1.11.4")
 
@@ -76,13 +86,14 @@ class Desk:
         )
 
     def prepare(self, *, environment: Mapping[str, str] | None = None, **request: Any) -> Prepared:
-        path = f"{self.directory}/bin"
-        return prepare(
-            self.request(**request),
-            {"PATH": path, **(environment or {})},
-            self.directory / "cache",
-            self.redactor,
-        )
+        given = {
+            "PATH": f"{self.directory}/bin",
+            KEYS_VARIABLE: str(self.mirror.keys),
+            **(environment or {}),
+        }
+        listeners = Listeners(lambda _seconds: None, self.told.append, lambda *_progress: None)
+        supply = Supply(str(self.mirror.directory), given, self.directory / "cache", listeners)
+        return prepare(self.request(**request), given, supply, self.redactor, tell=self.told.append)
 
     def plan(self, **request: Any) -> tuple[Assignment, Path]:
         wanted = self.request(**request)
@@ -123,7 +134,7 @@ def test_what_is_found(desk: Desk) -> None:
     ("engine", "explicit"), [(None, False), ("auto", False), ("terraform", True), ("PATH", True)]
 )
 def test_whether_an_engine_was_named(desk: Desk, engine: str | None, explicit: bool) -> None:
-    wish = str(desk.engine) if engine == "PATH" else engine
+    wish = EngineWish(str(desk.engine) if engine == "PATH" else engine)
 
     assert desk.prepare(engine=wish).explicit_engine is explicit
 
@@ -244,9 +255,9 @@ def test_opentofu_reads_its_own_files(desk: Desk) -> None:
     (desk.package / "main.tofu").write_text('variable "only_tofu" {}')
     given = (Given("only_tofu", "a", True, Source.FLAG, "-p"),)
 
-    assert set(desk.prepare(engine="tofu", inputs=given).package.variables) == {"only_tofu"}
+    assert set(desk.prepare(engine=EngineWish("tofu"), inputs=given).package.variables) == {"only_tofu"}
     with pytest.raises(BadInput):
-        desk.prepare(engine="terraform", inputs=given)
+        desk.prepare(engine=EngineWish("terraform"), inputs=given)
 
 
 def test_opentofu_is_expected_where_it_would_be_chosen(desk: Desk) -> None:
@@ -277,7 +288,7 @@ def test_an_opentofu_of_another_name_reads_them_too(desk: Desk) -> None:
     engine = desk.install("my-engine", "OpenTofu v1.9.0")
     (desk.package / "main.tofu").write_text('variable "only_tofu" {}')
 
-    prepared = desk.prepare(engine=str(engine), inputs=())
+    prepared = desk.prepare(engine=EngineWish(str(engine)), inputs=())
 
     assert prepared.binary.engine is EngineName.OPENTOFU
     assert set(prepared.package.variables) == {"only_tofu"}
@@ -373,48 +384,90 @@ def test_a_file_of_the_users_that_has_gone_is_the_engines_to_miss(desk: Desk, tm
     assert (plan.variable_files, plan.variable_contents) == ((theirs,), ("",))
 
 
-def test_the_callers_version_wins_over_the_packages_which_wins_over_the_users(desk: Desk) -> None:
-    desk.install("tofu", "OpenTofu v1.9.0")
+def test_what_the_package_says_of_versions_is_heard_with_where_it_stands(desk: Desk) -> None:
+    (desk.package / "hereya-tf.toml").write_text('# what it was tried with\nengine-version = "~> 1.11"\n')
 
-    def chosen_by(**request: Any) -> str:
-        return desk.prepare(**request).binary.chosen_by
-
-    users: dict[str, Any] = {
-        "engine_version": ">= 1.10",
-        "engine_version_source": "config.toml:2",
-        "engine_version_yields": True,
-    }
-    assert chosen_by() == "found on PATH"
-    assert chosen_by(**users) == "found on PATH, satisfies `>= 1.10` of config.toml:2"
-    (desk.package / "hereya-tf.toml").write_text('# what it was tried with\nengine-version = "~> 1.9.0"\n')
-    assert chosen_by() == "found on PATH, satisfies `~> 1.9.0` of hereya-tf.toml:2"
-    assert chosen_by(**users) == "found on PATH, satisfies `~> 1.9.0` of hereya-tf.toml:2"
-    assert chosen_by(engine_version="~> 1.11") == "found on PATH, satisfies `~> 1.11` of --engine-version"
-
-
-def test_a_package_for_opentofu_and_a_version_is_asked_for_both(desk: Desk) -> None:
-    desk.install("tofu", "OpenTofu v1.9.0")
-    (desk.package / "hereyarc.yaml").write_text("iac: tofu\n")
-
-    with pytest.raises(EngineUnavailable) as error:
-        desk.prepare(engine_version="~> 1.11")
-
-    tofu = desk.directory / "bin/tofu"
-    assert str(error.value) == f"`--engine-version` asks for `~> 1.11`, but `{tofu}` is OpenTofu 1.9.0"
-    assert error.value.hints[-1] == "to go over to Terraform on purpose: `--engine terraform`"
-    assert desk.prepare(engine_version="~> 1.9").binary.path == str(tofu)
-
-
-def test_a_version_for_which_the_wrong_engine_is_at_hand_is_no_reason_to_take_it_over(desk: Desk) -> None:
-    desk.install("tofu", "OpenTofu v1.9.0")
-    (desk.package / ".terraform.lock.hcl").write_text(
-        'provider "registry.terraform.io/hashicorp/null" {\n  version = "3.2.3"\n}\n'
+    assert desk.prepare().binary.chosen_by == "found on PATH: satisfies `~> 1.11` of hereya-tf.toml:2"
+    callers = EngineWish(version="< 1.12")
+    assert desk.prepare(engine=callers).binary.chosen_by == (
+        "found on PATH: satisfies `< 1.12` of --engine-version"
     )
 
-    prepared = desk.prepare(engine_version="~> 1.9.0")
 
-    with pytest.raises(EngineMismatch, match="and the engine here is OpenTofu"):
-        prepared.check_engine()
+@pytest.mark.behaviour("T14")
+def test_a_package_for_opentofu_gets_it(desk: Desk) -> None:
+    desk.mirror.publish(OPENTOFU, "1.9.0")
+    (desk.package / "hereyarc.yaml").write_text("iac: tofu\n")
+    (desk.package / "main.tofu").write_text('variable "only_tofu" {}')
+
+    prepared = desk.prepare(inputs=(Given("only_tofu", "a", True, Source.FLAG, "-p"),))
+
+    assert prepared.binary.chosen_by == "downloaded: hereyarc.yaml asks for OpenTofu"
+    assert desk.prepare(engine=EngineWish("terraform")).binary.engine is EngineName.TERRAFORM
+
+
+def test_what_is_passed_over_is_told(desk: Desk) -> None:
+    (desk.package / ".tool-versions").write_text("terraform system\n")
+
+    desk.prepare()
+
+    assert desk.told == ["`system` of `.tool-versions:1` is passed over: it means whatever is on PATH"]
+
+
+def test_bad_input_is_refused_before_an_engine_is_downloaded(desk: Desk) -> None:
+    desk.mirror.publish(EngineName.TERRAFORM, "1.9.8")
+    callers = EngineWish("terraform", version="1.9.8")
+
+    with pytest.raises(BadInput):
+        desk.prepare(engine=callers, inputs=(Given("nmae", "a", True, Source.FLAG, "-p"),))
+
+    assert not (desk.directory / "cache").exists()
+    assert desk.prepare(engine=callers).binary.version == Version(1, 9, 8)
+
+
+def test_the_package_is_read_again_for_the_engine_that_it_is(desk: Desk) -> None:
+    (desk.package / "main.tofu").write_text('variable "only_tofu" {}')
+    desk.mirror.publish(OPENTOFU, "1.9.0")
+
+    prepared = desk.prepare(engine=EngineWish(version="1.9.0"))
+
+    assert prepared.binary.engine is OPENTOFU
+    assert set(prepared.package.variables) == {"only_tofu"}
+
+
+@pytest.mark.behaviour("T15")
+def test_the_engine_that_wrote_the_files_is_refused_before_anything_is_downloaded_against_a_pin(
+    desk: Desk,
+) -> None:
+    desk.mirror.publish(OPENTOFU, "1.9.0")
+    (desk.package / ".terraform.lock.hcl").write_text(LOCKED_BY_TERRAFORM)
+    (desk.package / ".opentofu-version").write_text("1.9.0\n")
+
+    with pytest.raises(EngineMismatch) as error:
+        desk.prepare()
+
+    assert str(error.value) == (
+        "`.terraform.lock.hcl` was written by Terraform, and `.opentofu-version:1` asks for OpenTofu"
+    )
+    assert error.value.failure_class.exit_code == 3
+    assert not (desk.directory / "cache").exists()
+    assert not desk.asked.exists()
+    over = desk.prepare(engine=EngineWish("tofu"))
+    over.check_engine()
+    assert over.binary.version == Version(1, 9, 0)
+
+
+@pytest.mark.behaviour("T15")
+def test_a_version_that_only_the_other_engine_has_is_no_reason_to_take_it_over(desk: Desk) -> None:
+    desk.install("tofu", "OpenTofu v1.9.0")
+    (desk.package / ".terraform.lock.hcl").write_text(LOCKED_BY_TERRAFORM)
+
+    with pytest.raises(EngineUnavailable) as error:
+        desk.prepare(engine=EngineWish(version="~> 1.9.0"))
+
+    assert str(error.value).startswith(
+        f"`--engine-version` asks for `~> 1.9.0`, but `{desk.engine}` is Terraform 1.11.4 and the embedded"
+    )
 
 
 @pytest.mark.parametrize(
@@ -427,10 +480,142 @@ def test_what_is_no_version_is_refused_before_an_engine_is_asked(
     if error_class is BadConfig:
         (desk.package / "hereya-tf.toml").write_text('engine-version = "^1.9"\n')
     else:
-        request = {"engine_version": "^1.9", "engine_version_source": place}
+        request = {"engine": EngineWish(version="^1.9", version_source=place)}
 
     with pytest.raises(error_class) as error:
         desk.prepare(**request)
 
     assert refusal(error) == (f"`^1.9` of `{place}` is not a version constraint", ("write `>= 1.9, < 2`",))
     assert not desk.asked.exists()
+
+
+def test_only_what_is_mandatory_for_a_change_is_asked_for(desk: Desk) -> None:
+    (desk.package / "hereyarc.yaml").write_text("parameters:\n  needed:\n    mandatory: true\n")
+    (desk.package / "needed.tf").write_text('variable "needed" {}\n')
+
+    with pytest.raises(BadInput):
+        desk.prepare()
+    for operation in (Operation.TF, Operation.OUTPUT):
+        desk.prepare(operation=operation)
+
+
+def test_a_default_of_the_package_may_be_a_secret(desk: Desk) -> None:
+    (desk.package / "hereya-tf.toml").write_text('[parameters]\nname = "of-a-default"\n')
+
+    desk.prepare(redact=("name",))
+
+    assert "of-a-default" in desk.redactor.secrets()
+
+
+def test_what_a_plan_made_here_is_for(desk: Desk) -> None:
+    made_for = desk.prepare(workspace="prod").identify(b"salt")
+
+    assert (made_for.engine, made_for.version, made_for.place.workspace) == (
+        EngineName.TERRAFORM,
+        "1.11.4",
+        "prod",
+    )
+
+
+def test_the_packages_own_backend_may_run_it_elsewhere(desk: Desk) -> None:
+    assert desk.prepare().may_run_remotely is False
+    (desk.package / "cloud.tf").write_text('terraform {\n  cloud {\n    organization = "o"\n  }\n}\n')
+    assert desk.prepare().may_run_remotely is True
+
+
+@pytest.mark.behaviour("T15")
+def test_a_state_out_of_sight_is_checked_when_it_is_read(desk: Desk) -> None:
+    backend = GeneratedBackend(BackendKind.S3, "app", bucket="b", region="r")
+    provider = r"provider[\"registry.opentofu.org/hashicorp/random\"]"
+    state = f'{{"resources": [{{"provider": "{provider}"}}]}}'
+
+    assert desk.prepare().state_check() is None
+    assert desk.prepare(backend=backend, engine=EngineWish("terraform")).state_check() is None
+    check = desk.prepare(backend=backend).state_check()
+    assert check
+    check(state.replace("opentofu.org", "terraform.io"))
+    with pytest.raises(EngineMismatch):
+        check(state)
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """A plan of Terraform 1.9.8."""
+    plan = tmp_path / "plan"
+    plan.write_bytes(b"the engine's plan" + b"PK\5\6" + bytes(18))
+    manifest = MANIFEST._replace(identity=IDENTITY._replace(version="1.9.8"))
+    return write_bundle(tmp_path / "bundle", plan=plan, lock_file=None, manifest=manifest)
+
+
+def test_a_plan_is_applied_by_the_engine_and_version_that_has_made_it(desk: Desk, bundle: Path) -> None:
+    desk.mirror.publish(EngineName.TERRAFORM, "1.9.8", "1.14.0")
+    (desk.package / ".terraform-version").write_text("1.14.0\n")
+
+    prepared = desk.prepare(operation=Operation.APPLY, bundle=bundle)
+
+    assert prepared.bundle
+    assert (str(prepared.binary.version), prepared.binary.chosen_by) == (
+        "1.9.8",
+        "downloaded: the plan asks for Terraform, satisfies `1.9.8` of the plan",
+    )
+    assert prepared.explicit_engine is False
+
+
+def test_where_that_is_not_to_be_had_what_is_here_is_left_to_be_refused(desk: Desk, bundle: Path) -> None:
+    prepared = desk.prepare(operation=Operation.APPLY, bundle=bundle)
+
+    assert prepared.binary.path == str(desk.engine)
+    (sentence,) = desk.told
+    assert sentence.endswith("; Terraform 1.11.4 is taken, found on PATH")
+
+
+def test_whoever_names_an_engine_for_a_plan_gets_that(desk: Desk, bundle: Path) -> None:
+    desk.mirror.publish(EngineName.TERRAFORM, "1.9.8")
+    for wish in (EngineWish("terraform"), EngineWish(version="~> 1.11")):
+        prepared = desk.prepare(operation=Operation.APPLY, bundle=bundle, engine=wish)
+
+        assert prepared.binary.path == str(desk.engine)
+
+
+@pytest.mark.parametrize(
+    ("answer", "request_", "sentence"),
+    [
+        pytest.param(
+            "Terraform v1.0.2",
+            {"operation": Operation.DRIFT},
+            "Terraform 1.0.2 does not say which resources have drifted",
+            id="drift",
+        ),
+        pytest.param(
+            "Terraform v1.0.9",
+            {"operation": Operation.INIT, "init_options": InitOptions(migrate_state=True)},
+            "Terraform 1.0.9 copies states without locking them",
+            id="migration",
+        ),
+    ],
+)
+def test_what_an_old_engine_cannot_do_is_refused(
+    desk: Desk, answer: str, request_: dict[str, Any], sentence: str
+) -> None:
+    desk.install("terraform", answer)
+
+    with pytest.raises(EngineUnsupported) as caught:
+        desk.prepare(**request_)
+
+    assert str(caught.value) == sentence
+    assert caught.value.hints
+
+
+def test_a_generated_backend_must_be_the_one_that_counts(desk: Desk) -> None:
+    (desk.package / "zz_override.tf").write_text('terraform {\n  backend "s3" {}\n}\n')
+    backend = GeneratedBackend(BackendKind.LOCAL, "app", path=str(desk.directory / "app.tfstate"))
+
+    with pytest.raises(BadPackage, match="is read after the generated one"):
+        desk.prepare(backend=backend)
+
+
+def test_the_packages_own_variable_files_are_used(desk: Desk) -> None:
+    (desk.package / "hereya-tf.toml").write_text('var-files = ["ours.tfvars"]\n')
+    (desk.package / "ours.tfvars").write_text('name = "ours"\n')
+
+    assert desk.prepare().values.files[0] == VariableFile(desk.package / "ours.tfvars")

@@ -15,6 +15,7 @@ from hereya_tf import events
 from hereya_tf.ending import Ended
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import EngineOptions
+from hereya_tf.engine.wish import EngineWish
 from hereya_tf.events import Operation
 from hereya_tf.inputs.given import Given, Source
 from hereya_tf.package import GENERATED_OVERRIDE
@@ -126,7 +127,7 @@ class Stage:
                 package=self.package,
                 **{
                     "approved": ask is None,
-                    "engine": str(self.engine),
+                    "engine": EngineWish(str(self.engine)),
                     "engine_options": EngineOptions(),
                     **request,
                 },
@@ -691,7 +692,11 @@ def test_files_of_the_other_engine_are_refused_unless_this_one_was_named(
     stage.answers("apply", CREATED + NO_OUTPUTS)
     path = str(stage.engine.parent)
 
-    played = stage.runs(engine=str(stage.engine) if explicit else None, environment={"PATH": path})
+    mirror = stage.package.parent / "mirror"
+    mirror.mkdir()
+    wish = EngineWish(str(stage.engine) if explicit else None, mirror=str(mirror))
+
+    played = stage.runs(engine=wish, environment={"PATH": path})
 
     if explicit:
         assert played.result["success"]
@@ -718,7 +723,7 @@ def test_an_engine_that_is_gone_when_it_is_needed_is_unavailable(
             operation=Operation.PROVISION,
             package=make_package({"main.tf": ""}),
             approved=True,
-            engine=str(engine),
+            engine=EngineWish(str(engine)),
             engine_options=EngineOptions(),
         ),
         environment={"PATH": "/usr/bin:/bin"},

@@ -361,6 +361,17 @@ def test_the_state_of_an_emergency_is_in_no_message() -> None:
 
 
 @pytest.mark.behaviour("F7")
+def test_a_sensitive_value_that_an_old_engine_tells_is_masked_from_then_on() -> None:
+    listener = Listener(engine_messages=True)
+    secret = {"sensitive": True, "type": "string", "value": "of-an-output-7"}
+    listener.hears(message("outputs", "Outputs: 1", outputs={"password": secret}) + b"of-an-output-7\n")
+
+    (told,) = [event["message"] for event in listener.events if event["type"] == "engine_message"]
+    assert told["outputs"]["password"] == {**secret, "value": MASK}
+    assert "of-an-output-7" not in json.dumps(listener.events)
+
+
+@pytest.mark.behaviour("F7")
 def test_an_output_that_is_to_be_masked_is_masked_in_the_message_that_tells_its_value() -> None:
     listener = Listener(engine_messages=True)
     listener.redactor.secret_outputs = frozenset(("endpoint", "unknown"))

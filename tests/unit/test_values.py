@@ -24,7 +24,7 @@ def package(*sensitive: str, broken: tuple[str, ...] = (), **types: str | None) 
         name: Variable(name, type_text, False, name in sensitive, False, "main.tf", 1)
         for name, type_text in types.items()
     }
-    return Package(Path(), variables, None, (), frozenset(), ("main.tf",), broken, frozenset())
+    return Package(Path(), False, variables, None, frozenset(), ("main.tf",), broken, frozenset())
 
 
 def text(name: str, value: str, source: Source = Source.FLAG, where: str = "-p") -> Given:
