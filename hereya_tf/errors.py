@@ -140,10 +140,50 @@ class PlanMismatch(HereyaError):
     failure_class = FailureClass.PLAN_MISMATCH
 
 
+class ErroredState(HereyaError):
+    """A state that could not be saved lies where it does not belong; a run would go on without it."""
+
+    failure_class = FailureClass.ERRORED_STATE
+
+
+class StateCorrupt(HereyaError):
+    """The local state is empty or broken; an engine may take it for none, and create everything anew."""
+
+    failure_class = FailureClass.STATE_CORRUPT
+
+
+class TooManyDestroys(HereyaError):
+    """The plan destroys more than `--max-destroy` allows."""
+
+    failure_class = FailureClass.TOO_MANY_DESTROYS
+
+
+class Protected(HereyaError):
+    """The plan destroys what `--protect` protects."""
+
+    failure_class = FailureClass.PROTECTED
+
+
+class UnexpectedChanges(HereyaError):
+    """The plan has changes, and `--expect-no-changes` was given."""
+
+    failure_class = FailureClass.UNEXPECTED_CHANGES
+
+
+class PolicyDenied(HereyaError):
+    """The command of `--policy` did not approve the plan."""
+
+    failure_class = FailureClass.POLICY_DENIED
+
+
 class EngineUnavailable(HereyaError):
     """There is no engine binary to run."""
 
     failure_class = FailureClass.ENGINE_UNAVAILABLE
+
+
+class NotPublished(EngineUnavailable):
+    """The site of an engine's releases is there, and does not have what was looked for."""
 
 
 class EngineUnverified(HereyaError):

@@ -172,7 +172,7 @@ def _begin_selection(
         directory, tofu=wish.engine is EngineName.OPENTOFU or is_for_opentofu_alone(directory)
     )
     written_by = _evidence(package, workspace)
-    if bundle is not None and not wish.is_given and wish.version is None:
+    if bundle is not None and not wish.is_given and (wish.version is None or wish.version_yields):
         wish, demand = _of_bundle(wish, bundle)
     else:
         demand = wanted_engine(wish, directory, project=project, hereyarc=hereyarc, written_by=written_by)

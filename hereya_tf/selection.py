@@ -14,21 +14,20 @@ from hereya_tf.engine.candidates import EMBEDDED_HINT, Candidate, embedded, name
 from hereya_tf.engine.demand import Demand
 from hereya_tf.engine.evidence import check_mismatch
 from hereya_tf.engine.identity import RunVersion, ask_version, identify
-from hereya_tf.engine.reasons import because, unavailable, unsatisfied
+from hereya_tf.engine.reasons import DOWNLOADED, because, explain, unavailable, unsatisfied
 from hereya_tf.engine.wish import AUTOMATIC, EngineWish
-from hereya_tf.errors import EngineMismatch, EngineUnavailable, EngineUnsupported, HereyaError
-from hereya_tf.releases.download import NotPublished
+from hereya_tf.errors import EngineMismatch, EngineUnavailable, EngineUnsupported, HereyaError, NotPublished
 from hereya_tf.releases.supply import Supply
 
 _OPENTOFU_FIRST = (EngineName.OPENTOFU, EngineName.TERRAFORM)
 
 
 class Missing(NamedTuple):
-    """A release that would do and is not here, and why it is the one."""
+    """A release that would do and is not here, and why it is the one, as a fragment of a sentence."""
 
     engine: EngineName
     version: Version
-    chosen_by: str
+    reason: str
 
 
 class Selection:
@@ -106,7 +105,9 @@ class Selection:
     def _at_hand(self) -> Binary | None:
         """The one that was named, else the first that will do, unless the newest there is was asked for."""
         if self._wish.names_file:
-            return self._named()
+            named = self._named()
+            if named is not None:
+                return named
         if self._demand.wants_newest:
             return None
         # A plan that the embedded engine has made: nothing is downloaded for what is here.
@@ -114,13 +115,18 @@ class Selection:
         fitting = (each for each in chain(self._found(), last) if self._fits(each.engine, each.version))
         return next((self._chosen(binary) for binary in fitting), None)
 
-    def _named(self) -> Binary:
-        """The embedded engine, or the binary at a path; how the package's files see it, it says itself."""
+    def _named(self) -> Binary | None:
+        """The embedded engine, or the binary at a path; how the package's files see it, it says itself.
+
+        None where it is only what the user usually takes, and will not do.
+        """
         wish, source = self._wish.name or "", self._wish.source
         candidate = embedded(source) if wish == "embedded" else named_file(wish, source)
         if candidate is None:
             raise EngineUnavailable("the embedded engine is not installed", EMBEDDED_HINT)
         binary = self._identified(candidate)
+        if self._wish.name_yields and not self._fits(binary.engine, binary.version):
+            return None
         if not all(constraint.allows(binary.version) for constraint in self._demand.constraints):
             raise unsatisfied(
                 [binary], self._demand, f"leave out `{source}`, and one that will do is looked for"
@@ -211,11 +217,11 @@ class Selection:
             except NotPublished as error:
                 failure = failure or error
                 continue
-            chosen_by = self._why("downloaded", engine, version)
+            missing = Missing(engine, version, self._explain(DOWNLOADED, engine, version))
             if self._fits(engine, version):
-                yield Missing(engine, version, chosen_by)
+                yield missing
             else:
-                second_best.append(Missing(engine, version, chosen_by))
+                second_best.append(missing)
         yield from second_best
         if failure is not None:
             raise failure
@@ -231,7 +237,7 @@ class Selection:
         instead = self._substitute() if self._demand.exact is not None else None
         hurried = instead is not None and self._demand.allows(instead.engine, instead.version)
         installed = self._supply.install(missing.engine, missing.version, hurried=hurried)
-        return installed.binary(missing.chosen_by)
+        return installed.binary(because(DOWNLOADED, missing.reason))
 
     def _instead(self, failure: EngineUnavailable) -> Binary:
         """What is taken where no release can be had; raises for the failure when there is nothing."""
@@ -284,7 +290,8 @@ class Selection:
         yield from other._embedded()
 
     def _chosen(self, binary: Binary) -> Binary:
-        return binary._replace(chosen_by=self._why(binary.chosen_by, binary.engine, binary.version))
+        reason = self._explain(binary.chosen_by, binary.engine, binary.version)
+        return binary._replace(chosen_by=because(binary.chosen_by, reason))
 
-    def _why(self, place: str, engine: EngineName, version: Version) -> str:
-        return because(place, self._demand, engine, version, written_by=self._written_by)
+    def _explain(self, place: str, engine: EngineName, version: Version) -> str:
+        return explain(place, self._demand, engine, version, written_by=self._written_by)

@@ -31,17 +31,15 @@ def wanted_engine(
     Raises BadInput, BadConfig and BadPackage for what cannot be used or contradicts itself (`demand_for`), and
     EngineMismatch where the package asks for the engine that did not write its files (T15).
     """
-    given = (
-        None if wish.version is None else _constraint(wish.version, wish.version_source, wish.version_yields)
-    )
-    own = project.engine_version
+    given = _constraint(wish.version, wish.version_source, is_from_file=wish.version_yields)
+    own_source = f"{FILE}:{project.engine_version_line}"
     only_opentofu = is_for_opentofu_alone(package)
     demand = demand_for(
-        wish=wish.name,
+        wish=wish.name if wish.is_given else None,
         wish_source=wish.source,
         caller=None if wish.version_yields else given,
         find_pins=lambda engines: find_pins(package, engines),
-        project=None if own is None else _constraint(own, f"{FILE}:{project.engine_version_line}", True),
+        project=_constraint(project.engine_version, own_source, is_from_file=True),
         requirements=read_requirements(package),
         default=given if wish.version_yields else None,
         hereyarc=hereyarc.file if hereyarc.asks_for_opentofu else None,
@@ -50,10 +48,15 @@ def wanted_engine(
     )
     if not wish.is_given:
         _check_writer(demand, written_by, may_stay=not only_opentofu)
+    if len(demand.engines) > 1 and wish.engine in demand.engines:
+        return demand._replace(engines=(wish.engine,), engine_source=wish.source)
     return demand
 
 
-def _constraint(text: str, source: str, is_from_file: bool) -> "Constraint":
+def _constraint(text: str | None, source: str, *, is_from_file: bool) -> "Constraint | None":
+    """What a text asks for, if anything was said. Raises BadConfig for a file's text, else BadInput."""
+    if text is None:
+        return None
     from hereya_tf.engine.constraints import parse_constraint
 
     try:
@@ -65,7 +68,7 @@ def _constraint(text: str, source: str, is_from_file: bool) -> "Constraint":
 
 
 def _check_writer(demand: Demand, written_by: Mapping[EngineName, str], *, may_stay: bool) -> None:
-    """Before anything is downloaded for it."""
+    """Refuse the engine that did not write the files, before it is downloaded. Raises EngineMismatch."""
     if not written_by or any(engine in written_by for engine in demand.engines):
         return
     ((writer, file),) = written_by.items()

@@ -1,7 +1,7 @@
 """The words that front ends and reports share, and text that steers no terminal (pure)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Record = Mapping[str, Any]
@@ -46,6 +46,12 @@ def visible(text: str) -> str:
 def flat(text: str) -> str:
     """Text that takes one line and steers nothing."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def listed(pieces: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`; nothing for nothing."""
+    *most, last = tuple(pieces) or ("",)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def natural(address: str) -> list[tuple[int, str]]:

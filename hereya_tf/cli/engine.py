@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hereya_tf.cli.documents import json_option, print_document, print_table, say
-from hereya_tf.cli.engine_install import ENGINES, install
+from hereya_tf.cli.engine_install import install
 from hereya_tf.cli.engine_which import which
 from hereya_tf.cli.groups import HelpfulGroup, Misuse
 from hereya_tf.cli.option_types import Count, GroupedOption, NamedArgument
@@ -175,9 +175,10 @@ def _verified(entry: Installed | Unusable) -> str:
 
 
 def _engine_named(name: str) -> EngineName:
-    if name not in ENGINES:
+    named = EngineName.named(name)
+    if named is None:
         raise Misuse(f"`{name}` is not an engine", "name one of the two: `terraform`, `tofu`")
-    return ENGINES[name]
+    return named
 
 
 def _exact(text: str) -> Version:

@@ -24,12 +24,6 @@ _STDERR = 2
 _DRAW_SECONDS = 0.1
 _LINE_SECONDS = 10.0
 
-ENGINES = {
-    "terraform": EngineName.TERRAFORM,
-    "tofu": EngineName.OPENTOFU,
-    "opentofu": EngineName.OPENTOFU,
-}
-
 
 @click.command(
     "install",
@@ -65,7 +59,7 @@ def install(words: tuple[str, ...], mirror: str | None) -> None:
 
 def read_words(words: tuple[str, ...]) -> tuple[EngineName, str]:
     """Which engine, and the version as it was written. Raises Misuse."""
-    named = ENGINES.get(words[0])
+    named = EngineName.named(words[0])
     rest = words if named is None else words[1:]
     match rest:
         case ():

@@ -39,9 +39,10 @@ def wish_of(context: click.Context, options: Mapping[str, Any]) -> EngineWish:
     return EngineWish(
         name=options["engine"],
         source=_source(context, "engine"),
+        name_yields=_is_from_file(context, "engine"),
         version=options["engine_version"],
         version_source=_source(context, "engine_version"),
-        version_yields=context.get_parameter_source("engine_version") is ParameterSource.DEFAULT_MAP,
+        version_yields=_is_from_file(context, "engine_version"),
         mirror=options["mirror"],
     )
 
@@ -51,6 +52,10 @@ def _named(names: tuple[str, ...]) -> list[GroupedOption]:
     for option in options:
         option.group = "Options"
     return options
+
+
+def _is_from_file(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
 
 
 def _source(context: click.Context, name: str) -> str:

@@ -76,9 +76,8 @@ def _chosen(package: Path, wish: EngineWish) -> Binary:
     found = selection.look()
     if isinstance(found, Missing):
         title, executable = f"{found.engine.title} {found.version}", found.engine.executable
-        _, _, why = found.chosen_by.partition(": ")
         raise EngineUnavailable(
-            f"the engine is not here yet: a run would download {title} ({why})",
+            f"the engine is not here yet: a run would download {title} ({found.reason})",
             f"have it now: `hereya-tf engine install {executable} {found.version}`",
         )
     return found

@@ -14,6 +14,11 @@ class EngineName(StrEnum):
     TERRAFORM = "terraform"
     OPENTOFU = "opentofu"
 
+    @classmethod
+    def named(cls, word: str | None) -> "EngineName | None":
+        """The engine that `terraform`, `tofu` or `opentofu` stands for; no other word stands for one."""
+        return next((engine for engine in cls if word in (engine.value, engine.executable)), None)
+
     @property
     def title(self) -> str:  # type: ignore[override]  # str.title() has no use here
         """The name in a sentence, and at the start of what `version` prints."""

@@ -1,6 +1,6 @@
 """Which engine and which versions a run asks for, and who says so: all that was said as one demand (pure)."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hereya_tf.engine import EngineName, Version, quirks
 from hereya_tf.engine.quirks import Quirk
 from hereya_tf.errors import BadConfig, BadInput, BadPackage, HereyaError
+from hereya_tf.words import listed
 
 if TYPE_CHECKING:
     from hereya_tf.engine.constraints import Constraint  # loaded by whoever has one
@@ -151,7 +152,7 @@ class Demand(NamedTuple):
             [era for era in Era if era.value[0] is engine] if version is None else [Era.of(engine, version)]
         )
         heeded = (item.constraint for item in self.requirements if not item.heeded_in.isdisjoint(eras))
-        return _listed([f"`{said.text}` of {said.source}" for said in (*self.constraints, *heeded)])
+        return listed(f"`{said.text}` of {said.source}" for said in (*self.constraints, *heeded))
 
 
 def demand_for(
@@ -178,7 +179,7 @@ def demand_for(
     both sides: no engine that could be installed would help. A binary that was named (embedded, a path)
     is held to constraints alone: what the configuration thinks of it, it says itself.
     """
-    named = next((engine for engine in EngineName if wish in (engine.value, engine.executable)), None)
+    named = EngineName.named(wish)
     if named is None and wish not in (None, "auto"):
         word = caller or project or default
         return Demand(engine_source=wish_source, constraints=(word,) if word else ())
@@ -222,7 +223,7 @@ def _engines(
         ((writer, file),) = evidence.items()
         return (writer,), file
     if pins:
-        said = _listed([f"`{pin.place}` asks for {pin.engine.title}" for pin in pins if pin.engine])
+        said = listed(f"`{pin.place}` asks for {pin.engine.title}" for pin in pins if pin.engine)
         raise BadConfig(
             f"{said}, and nothing in the package says which it is to be",
             "take one of the two away, or name the engine: `--engine terraform`, `--engine tofu`",
@@ -317,13 +318,13 @@ def _contradiction(demand: Demand, engine: EngineName, refusal: type[HereyaError
         case [only], []:
             return refusal(f"no version can be {only}", "leave one of its parts out")
         case [], _:
-            sentence = f"no version of {engine.title} can be {_listed(required)}"
+            sentence = f"no version of {engine.title} can be {listed(required)}"
             return BadPackage(sentence, "change one of them", *hints)
         case [word], [_]:
             choose = () if refusal is BadInput else (_CHOOSE,)
             return refusal(f"{required[0]} excludes {word}", "change one of the two", *choose, *hints)
         case _:
-            sentence = f"{_listed([*said, *required])} exclude one another"
+            sentence = f"{listed([*said, *required])} exclude one another"
             return refusal(sentence, "change one of them", _CHOOSE, *hints)
 
 
@@ -343,8 +344,3 @@ def _required(requirement: Requirement) -> str:
     if requirement.refused_in:
         return f"the `language` block of `{constraint.source}` ({_LANGUAGE_BLOCK}, `{constraint.text}`)"
     return f"`{constraint.text}` of `{constraint.source}`"
-
-
-def _listed(pieces: Collection[str]) -> str:
-    *most, last = pieces or ("",)
-    return f"{', '.join(most)} and {last}" if most else last

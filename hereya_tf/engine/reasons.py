@@ -5,13 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from hereya_tf.engine import Binary, EngineName, Version
 from hereya_tf.engine.demand import Demand
 from hereya_tf.errors import EngineUnavailable, HereyaError
+from hereya_tf.words import listed
 
+DOWNLOADED = "downloaded"
 # Nobody has asked for what is taken from there, unless for something that was not to be had elsewhere.
-_LAST_RESORTS = ("downloaded", "embedded")
+_LAST_RESORTS = (DOWNLOADED, "embedded")
 _PATH_HINT = "or name a binary that will do: `--engine PATH`"
 
 
-def because(
+def because(place: str, reason: str) -> str:
+    """Where a binary was found and why it is the one: `found on PATH: satisfies `~> 1.9` of versions.tf:2`."""
+    return f"{place}: {reason}" if reason else place
+
+
+def explain(
     place: str,
     demand: Demand,
     engine: EngineName,
@@ -19,7 +26,7 @@ def because(
     *,
     written_by: Mapping[EngineName, str],
 ) -> str:
-    """Where a binary was found and why it is the one: `found on PATH: satisfies `~> 1.9` of .terraform-version:1`.
+    """Why it is the one that is taken from a place, as a fragment of a sentence; nothing where it is merely there.
 
     `written_by` see `engine.evidence`.
     """
@@ -27,24 +34,28 @@ def because(
     source = demand.engine_source
     if source in written_by.values():
         reasons.append(f"{source} is {engine.title}'s")
-    elif source and "`" not in source and source != place:
+    elif source and source != place and not _is_about_versions(demand):
         reasons.append(f"{source} asks for {engine.title}")
     if demand.allows(engine, version) and (said := demand.reason(engine, version)):
         reasons.append(f"satisfies {said}")
     if not reasons and place in _LAST_RESORTS:
         reasons.append("no other is here")
-    return f"{place}: {', '.join(reasons)}" if reasons else place
+    return ", ".join(reasons)
+
+
+def _is_about_versions(demand: Demand) -> bool:
+    """Whether the engine was settled by what was said of its versions, which is told anyway."""
+    return "`" in demand.engine_source or demand.engine_source in [word.source for word in demand.constraints]
 
 
 def unsatisfied(found: Sequence[Binary], demand: Demand, *hints: str) -> EngineUnavailable:
     """The error for a constraint that nothing at hand satisfies."""
-    *most, last = (
+    here = (
         f"{'the embedded engine' if binary.embedded else f'`{binary.path}`'}"
         f" is {binary.engine.title} {binary.version}"
         for binary in found
     )
-    listed = f"{', '.join(most)} and {last}" if most else last
-    return EngineUnavailable(f"{_asking(demand)}, but {listed}", *_meaning(demand), *hints)
+    return EngineUnavailable(f"{_asking(demand)}, but {listed(here)}", *_meaning(demand), *hints)
 
 
 def unavailable(
@@ -61,11 +72,9 @@ def unavailable(
 
 def _asking(demand: Demand) -> str:
     """Who asks for what: for versions, else for an engine."""
-    said = [f"`{word.source}` asks for `{word.text}`" for word in demand.constraints]
-    if not said and demand.engine_source:
-        said = [f"{demand.who} asks for {demand.engines[0].title}"]
-    *most, last = said or ("",)
-    return f"{', '.join(most)} and {last}" if most else last
+    if not demand.constraints and demand.engine_source:
+        return f"{demand.who} asks for {demand.engines[0].title}"
+    return listed(f"`{word.source}` asks for `{word.text}`" for word in demand.constraints)
 
 
 def _meaning(demand: Demand) -> Iterator[str]:

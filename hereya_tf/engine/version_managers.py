@@ -63,8 +63,8 @@ class _Manager(NamedTuple):
 def held_behind(launcher: Path, engine: EngineName, environment: Mapping[str, str]) -> tuple[Held, ...]:
     """The engine's binaries of the version manager that this launcher belongs to, newest first.
 
-    None when it belongs to none. Of two directories for one version the first counts that has a binary. Where
-    they are: the managers' own sources, named at `_MANAGERS`.
+    None at all when it belongs to no manager. Of two directories for one version the first counts that has a
+    binary. Where they are: the managers' own sources, named at `_MANAGERS`.
     """
     trail = _trail(launcher)
     found = _manager_of(trail)

@@ -8,12 +8,13 @@ from hereya_tf.engine import EngineName
 class EngineWish(NamedTuple):
     """`name` is auto (or None), terraform, tofu, opentofu, embedded or a path; `version` a constraint.
 
-    `version_yields`: it stands in the user's `config.toml`, whose word counts less than the package's.
+    `name_yields`, `version_yields`: it stands in the user's `config.toml`, which counts less than the package.
     `mirror` is the address or directory that a missing engine is taken from, None for the vendors' sites.
     """
 
     name: str | None = None
     source: str = "--engine"
+    name_yields: bool = False
     version: str | None = None
     version_source: str = "--engine-version"
     version_yields: bool = False
@@ -21,18 +22,18 @@ class EngineWish(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether the caller said which engine it has to be."""
-        return self.name not in (None, "auto")
+        """Whether the caller has said for this run which engine it has to be."""
+        return self.name not in (None, "auto") and not self.name_yields
 
     @property
     def engine(self) -> EngineName | None:
         """The engine that was named, if that is what was named."""
-        return next((each for each in EngineName if self.name in (each.value, each.executable)), None)
+        return EngineName.named(self.name)
 
     @property
     def names_file(self) -> bool:
         """Whether it is the embedded engine or a path."""
-        return self.is_given and self.engine is None
+        return self.name not in (None, "auto") and self.engine is None
 
 
 AUTOMATIC = EngineWish()

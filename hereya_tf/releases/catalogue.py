@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 from hereya_tf.durations import spell_duration
 from hereya_tf.engine import Version
 from hereya_tf.engine.demand import Demand
-from hereya_tf.errors import EngineUnavailable
+from hereya_tf.errors import EngineUnavailable, NotPublished
 from hereya_tf.private import make_private_directory, write_private
 from hereya_tf.reading import read_regular_file
 from hereya_tf.releases.directory import versions_in_directory
-from hereya_tf.releases.download import NotPublished
 from hereya_tf.releases.fetch import Fetcher
 from hereya_tf.releases.index import is_withdrawn, versions_in
 from hereya_tf.releases.installed import all_installed

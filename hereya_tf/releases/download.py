@@ -3,20 +3,16 @@
 from collections.abc import Callable
 
 from hereya_tf import __version__
-from hereya_tf.errors import EngineUnavailable
+from hereya_tf.errors import EngineUnavailable, NotPublished
 from hereya_tf.releases.addresses import Address, redirected
 from hereya_tf.releases.answers import File, Never
 from hereya_tf.releases.proxies import Proxy
 from hereya_tf.sizes import format_size
 
 _MIRROR_HINT = "take it from a mirror: `--from DIR|URL`"
-OFFLINE_HINT = "without a network: `--engine embedded`, from `pip install 'hereya-tf[embedded]'`"
+_OFFLINE_HINT = "without a network: `--engine embedded`, from `pip install 'hereya-tf[embedded]'`"
 _NOT_FOUND = (404, 410)
 _NOT_ALLOWED = (401, 403)
-
-
-class NotPublished(EngineUnavailable):
-    """The site is there and does not have the file."""
 
 
 class Download:
@@ -67,7 +63,7 @@ class Download:
             return EngineUnavailable(sentence, never.hint, _MIRROR_HINT)
         if never.status in _NOT_ALLOWED:
             return EngineUnavailable(sentence, "a mirror's address may hold `USER:PASSWORD@`", _MIRROR_HINT)
-        return EngineUnavailable(sentence, self._proxy_hint, _MIRROR_HINT, OFFLINE_HINT)
+        return EngineUnavailable(sentence, self._proxy_hint, _MIRROR_HINT, _OFFLINE_HINT)
 
     def sentence(self, reason: str, end: str = "") -> str:
         """What went wrong with which file and which host, never with a user name, a password or a query."""

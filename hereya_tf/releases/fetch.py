@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Self, assert_never
 
-from hereya_tf.errors import EngineUnavailable
+from hereya_tf.errors import EngineUnavailable, NotPublished
 from hereya_tf.releases.addresses import Origin, read_given_address, why_not
 from hereya_tf.releases.answers import (
     MOST_REDIRECTS,
@@ -23,7 +23,7 @@ from hereya_tf.releases.answers import (
     judge,
 )
 from hereya_tf.releases.connections import Connections
-from hereya_tf.releases.download import Download, NotPublished
+from hereya_tf.releases.download import Download
 from hereya_tf.releases.proxies import proxy_for
 from hereya_tf.releases.sites import Location
 from hereya_tf.releases.transfer import Broken, Head, Transfer

@@ -16,13 +16,19 @@ from typing import BinaryIO, NamedTuple
 from hereya_tf.engine import EngineName, Version, quirks
 from hereya_tf.engine.identity import ask_version
 from hereya_tf.engine.quirks import Quirk
-from hereya_tf.errors import Busy, EngineUnavailable, EngineUnsupported, EngineUnverified, no_room
+from hereya_tf.errors import (
+    Busy,
+    EngineUnavailable,
+    EngineUnsupported,
+    EngineUnverified,
+    NotPublished,
+    no_room,
+)
 from hereya_tf.private import make_private_directory
 from hereya_tf.releases import installed as cache_of
 from hereya_tf.releases.addresses import read_given_address
 from hereya_tf.releases.archive import LARGEST_ARCHIVE, Content, take_in, unpack
 from hereya_tf.releases.checksums import LARGEST_CHECKSUMS, digest_of
-from hereya_tf.releases.download import NotPublished
 from hereya_tf.releases.fetch import Fetcher
 from hereya_tf.releases.installed import STAMP, Installed, directory_of, find_installed, leftover_prefix
 from hereya_tf.releases.platforms import Platform, fallback
@@ -63,7 +69,7 @@ def install(
     second and may raise, which leaves nothing behind; `tell` hears sentences on what takes long. `patience`
     (seconds) is for another process that installs the same.
 
-    Raises EngineUnavailable, EngineUnverified, EngineUnsupported, NoRoom for a full disk, Busy, BadInput for an
+    Raises EngineUnavailable, EngineUnverified, EngineUnsupported, Busy, BadInput for an
     address that is none, and what `pause` raises.
     """
     return _Installation(
@@ -248,7 +254,7 @@ class _Installation:
         except OSError as error:
             where = self.final.parent
             if full := no_room(error, f"there is no room for {self.title} in `{where}`"):
-                raise full from error
+                raise EngineUnavailable(str(full), *full.hints, _OTHER_CACHE) from error
             raise EngineUnavailable(
                 f"{self.title} cannot be installed in `{where}`: {error.strerror or error}", _OTHER_CACHE
             ) from error

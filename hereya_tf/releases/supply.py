@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hereya_tf.engine import EngineName, Version, quirks
 from hereya_tf.engine.demand import Demand
 from hereya_tf.engine.quirks import Quirk
-from hereya_tf.releases.download import NotPublished
+from hereya_tf.errors import NotPublished
 
 if TYPE_CHECKING:  # loaded when an engine is missing, which it is in few runs
     from hereya_tf.releases.fetch import Fetcher
     from hereya_tf.releases.installed import Installed
 
 # Where something else will do, nobody waits long for a site that does not answer.
-_HURRY = {"retries": 0, "connect_timeout": 4.0, "idle_timeout": 8.0}
+_HURRY: dict[str, Any] = {"retries": 1, "connect_timeout": 4.0, "idle_timeout": 8.0}
 
 
 class Listeners(NamedTuple):
@@ -51,7 +51,7 @@ class Supply(NamedTuple):
         from hereya_tf.releases.sources import site_for
 
         site = site_for(engine, self.mirror)
-        with self._fetcher(**(_HURRY if hurried else {})) as fetcher:
+        with self._fetcher(hurried=hurried) as fetcher:
             return newest(demand, site, fetcher, self.cache, tell=self.listeners.tell, now=time.time())
 
     def resolve(self, demand: Demand, engine: EngineName) -> Version:
@@ -79,7 +79,7 @@ class Supply(NamedTuple):
         from hereya_tf.releases.sources import local_platform, site_for, trusted_keys
 
         listeners = self.listeners
-        with self._fetcher(**(_HURRY if hurried else {})) as fetcher:
+        with self._fetcher(hurried=hurried) as fetcher:
             return install(
                 version,
                 site_for(engine, self.mirror),
@@ -93,7 +93,7 @@ class Supply(NamedTuple):
                 tell=listeners.tell,
             )
 
-    def _fetcher(self, **patience: Any) -> "Fetcher":
+    def _fetcher(self, *, hurried: bool = False) -> "Fetcher":
         from hereya_tf.releases.fetch import Fetcher
         from hereya_tf.releases.sources import is_address
 
@@ -101,6 +101,11 @@ class Supply(NamedTuple):
             environment=self.environment,
             pause=self.listeners.pause,
             mirror=self.mirror if self.mirror is not None and is_address(self.mirror) else None,
-            tell=self.listeners.tell,
-            **patience,
+            # In a hurry its last word is told, with what is taken instead.
+            tell=_ignore if hurried else self.listeners.tell,
+            **(_HURRY if hurried else {}),
         )
+
+
+def _ignore(_sentence: str) -> None:
+    """Another attempt follows, and soon."""

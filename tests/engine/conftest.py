@@ -14,7 +14,7 @@ from hereya_tf.engine.candidates import embedded_argv, embedded_library
 from tests.command_line import CommandLine
 from tests.engine import provider
 from tests.engine.driving import Driver
-from tests.engine.supplying import Release, packed
+from tests.engine.supplying import Cache, Machine, Release, packed, pretending
 from tests.release_site import ReleaseSite
 
 Mount = Callable[..., Path]
@@ -47,6 +47,18 @@ def site() -> Iterator[ReleaseSite]:
     """A site on this machine that has nothing yet."""
     with ReleaseSite() as made:
         yield made
+
+
+@pytest.fixture
+def machine(cli: CommandLine, site: ReleaseSite, release: Release, tmp_path: Path) -> Machine:
+    """It takes the engine under test from the site."""
+    return Machine(cli, Cache(site, release, tmp_path / "engines cache"), tmp_path / "machine")
+
+
+@pytest.fixture
+def small(cli: CommandLine, site: ReleaseSite, tmp_path: Path) -> Machine:
+    """It takes a small engine from the site, that can do no more than to say its name."""
+    return pretending(cli, site, tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """The engine under test on a site, and machines that have no engine until a run takes it from there."""
 
 import os
+import random
 import shlex
 import shutil
 import subprocess
@@ -10,13 +11,15 @@ from typing import Any, NamedTuple
 
 from hereya_tf.engine import EngineName, Version
 from hereya_tf.engine.identity import Identity, read_answer
+from hereya_tf.engine.pins import VERSION_FILES
 from hereya_tf.releases.installed import Installed, find_installed
 from tests.command_line import REPOSITORY, CommandLine, Result, Running
-from tests.installing import HERE, Installing
+from tests.installing import HERE, TERRAFORM, VERSION, Installing, pretender
 from tests.openpgp_signer import signing_key
 from tests.published_releases import archive, publish
 from tests.release_site import ReleaseSite
 
+PACKAGE = {"main.tf": 'output "o" { value = "hello" }\n'}
 # Lock files stay, and so does what a site has listed.
 _KEPT = (".lock", ".holder", ".json")
 
@@ -45,7 +48,8 @@ def packed(wish: str, argv: Sequence[str]) -> Release:
     ran = subprocess.run([*argv, "version"], capture_output=True, text=True)
     identity = read_answer(ran.stdout, Path(argv[0]))
     if wish == "embedded":
-        binary = f'#!/bin/sh\nexec {shlex.join(argv)} "$@"\n'.encode()
+        # What stands behind the last command is never read; without it there would be nothing to download.
+        binary = f'#!/bin/sh\nexec {shlex.join(argv)} "$@"\n'.encode() + random.Random(1).randbytes(1_000_000)
     else:
         binary = Path(argv[0]).resolve().read_bytes()
     return Release(identity, archive(binary, identity.engine, HERE))
@@ -119,3 +123,20 @@ class Machine:
 
     def start_provision(self, package: Path, *words: str | Path, **how: Any) -> Running:
         return self.start("provision", package, "--yes", "--json", *words, **how)
+
+
+def pretending(cli: CommandLine, site: ReleaseSite, directory: Path, **how: Any) -> Machine:
+    """A machine that takes a small engine from the site, which can do no more than to say its name."""
+    small = Release(Identity(TERRAFORM, VERSION), archive(pretender(size=300_000), TERRAFORM, HERE))
+    return Machine(cli, Cache(site, small, directory / "small cache"), directory / "small machine", **how)
+
+
+def pin(release: Release) -> dict[str, str]:
+    """The file that asks for exactly this release, in its second line."""
+    return {VERSION_FILES[release.engine]: f"# for everybody\n{release.version}\n"}
+
+
+def ready(result: Result) -> dict[str, Any]:
+    """The event that says which engine runs."""
+    (event,) = (event for event in result.events if event["type"] == "engine_ready")
+    return event

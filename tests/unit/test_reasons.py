@@ -7,7 +7,7 @@ import pytest
 from hereya_tf.engine import Binary, EngineName, Version
 from hereya_tf.engine.constraints import parse_constraint
 from hereya_tf.engine.demand import Demand, Era, Requirement
-from hereya_tf.engine.reasons import because, unavailable, unsatisfied
+from hereya_tf.engine.reasons import because, explain, unavailable, unsatisfied
 from hereya_tf.errors import EngineUnavailable
 
 TERRAFORM, OPENTOFU = EngineName.TERRAFORM, EngineName.OPENTOFU
@@ -60,13 +60,15 @@ def binary(version: str = "1.11.4", path: str = "/bin/terraform", *, embedded: b
 def test_where_it_was_found_and_why_it_is_the_one(
     place: str, demand: Demand, written_by: Mapping[EngineName, str], said: str
 ) -> None:
-    assert because(place, demand, TERRAFORM, Version(1, 11, 4), written_by=written_by) == said
+    reason = explain(place, demand, TERRAFORM, Version(1, 11, 4), written_by=written_by)
+
+    assert because(place, reason) == said
 
 
 def test_what_a_version_does_not_heed_is_no_reason_for_it() -> None:
     demand = Demand(requirements=(REQUIRED,))
 
-    assert because("installed", demand, OPENTOFU, Version(1, 12, 0), written_by={}) == "installed"
+    assert explain("installed", demand, OPENTOFU, Version(1, 12, 0), written_by={}) == ""
 
 
 @pytest.mark.parametrize(

