@@ -302,8 +302,8 @@ def test_without_a_site_the_embedded_engine_is_taken_with_one_warning(
     assert succeeded(ended)["env"] == {"o": "hello"}
     version = ended.result["engine"]["version"]
     assert warnings(ended) == [
-        f"`api.json` could not be downloaded from `{away}`: Connection refused; after 2 attempts; Terraform {version} is taken,"
-        " embedded"
+        f"`api.json` could not be downloaded from `{away}`: Connection refused; after 2 attempts;"
+        f" Terraform {version} is taken, embedded"
     ]
     assert ready(ended)["chosen_by"] == "embedded: no other is here"
 

@@ -340,9 +340,7 @@ def test_a_plan_is_applied_by_the_version_that_has_made_it_though_there_is_a_new
     assert succeeded(planned)["engine"] == {"name": release.engine, "version": str(release.version)}
     assert succeeded(applied)["engine"] == planned.result["engine"]
     assert applied.result["env"] == {"o": "hello"}
-    assert ready(applied)["chosen_by"] == (
-        f"downloaded: satisfies `{release.version}` of the plan"
-    )
+    assert ready(applied)["chosen_by"] == f"downloaded: satisfies `{release.version}` of the plan"
     files = [fresh.cache.path_of(kind) for kind in ("checksums", "signature", "archive")]
     assert fresh.cache.asked()[:3] == files
     assert f"a run would download {release.engine.title} {newer}" in others.stderr
