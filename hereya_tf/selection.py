@@ -162,21 +162,30 @@ class Selection:
             yield from self._answering(candidate)
 
     def _answering(self, candidate: Candidate) -> Iterator[Binary]:
-        """The binary, if it answers. One that is too old is refused where nobody has said what is to be."""
+        """The binary, if it answers as an engine that will do."""
         if candidate.file not in self._asked:
-            self._asked[candidate.file] = None
-            try:
-                self._asked[candidate.file] = self._identified(candidate)
-            except EngineUnavailable as error:
-                self._tell(f"{error}; it is passed over")
-                self._faults.append(error)
-            except EngineUnsupported as error:
-                if not (self._demand.is_about_versions or self._demand.is_checked_later):
-                    raise
-                self._faults.append(error)
-        binary = self._asked[candidate.file]
-        if binary is not None and binary.engine in self._demand.engines:
+            self._asked[candidate.file] = self._answer(candidate)
+        if (binary := self._asked[candidate.file]) is not None:
             yield binary
+
+    def _answer(self, candidate: Candidate) -> Binary | None:
+        """One that is too old is refused where nobody has said what is to be."""
+        fault: HereyaError
+        try:
+            binary = self._identified(candidate)
+        except EngineUnavailable as error:
+            self._tell(f"{error}; it is passed over")
+            fault = error
+        except EngineUnsupported as error:
+            if not (self._demand.is_about_versions or self._demand.is_checked_later):
+                raise
+            fault = error
+        else:
+            if binary.engine in self._demand.engines:
+                return binary
+            fault = EngineUnavailable(f"`{binary.path}` is {binary.engine.title}", "give it its own name")
+        self._faults.append(fault)
+        return None
 
     def _identified(self, candidate: Candidate) -> Binary:
         identity = identify(
@@ -246,7 +255,8 @@ class Selection:
             found = [*self._found(), *self._embedded()]
             if not found:
                 self._refuse_other_engine(failure)
-            raise unavailable(found, self._demand, failure, self._faults) from failure
+            other = None if found or self._wish.is_given else next(self._others(), None)
+            raise unavailable(found, self._demand, failure, self._faults, other=other) from failure
         self._tell(f"{failure}; {binary.engine.title} {binary.version} is taken, {binary.chosen_by}")
         return self._chosen(binary)
 

@@ -13,7 +13,7 @@ from hereya_tf.cli.groups import Misuse
 from hereya_tf.cli.option_types import NamedArgument
 from hereya_tf.cli.places import find_places
 from hereya_tf.engine import EngineName, Version
-from hereya_tf.errors import Cancelled
+from hereya_tf.errors import Cancelled, NotPublished
 from hereya_tf.releases.installed import Installed
 from hereya_tf.sizes import format_size
 from hereya_tf.supervision.interrupt import Interrupt, signals_ask
@@ -66,6 +66,8 @@ def read_words(words: tuple[str, ...]) -> tuple[EngineName, str]:
             return named or EngineName.OPENTOFU, "latest"
         case (wish,):
             return named or EngineName.OPENTOFU, wish
+        case (name, _) if named is None and name.isalpha():
+            raise Misuse(f"`{name}` is not an engine", "name one of the two: `terraform`, `tofu`")
         case _:
             raise Misuse(
                 f"`{' '.join(rest)}` is more than one version",
@@ -76,6 +78,7 @@ def read_words(words: tuple[str, ...]) -> tuple[EngineName, str]:
 def _installed(engine: EngineName, wish: str, mirror: str | None, interrupt: Interrupt) -> Installed:
     from hereya_tf.engine.constraints import parse_constraint
     from hereya_tf.engine.demand import Demand
+    from hereya_tf.engine.reasons import meaning
     from hereya_tf.releases.installed import find_installed
     from hereya_tf.releases.sources import local_platform
     from hereya_tf.releases.supply import Listeners, Supply
@@ -99,7 +102,10 @@ def _installed(engine: EngineName, wish: str, mirror: str | None, interrupt: Int
     with Progress() as progress:
         supply = Supply(mirror, os.environ, cache, Listeners(pause, progress.tell, progress))
         version = supply.resolve(demand, engine)
-        found = supply.install(engine, version)
+        try:
+            found = supply.install(engine, version)
+        except NotPublished as error:
+            raise NotPublished(str(error), *meaning(demand), *error.hints) from error
     if progress.has_begun:
         _tell(f"{engine.title} {version} is installed, signed by {found.owner} ({found.key})")
     else:

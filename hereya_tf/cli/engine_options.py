@@ -38,10 +38,10 @@ def wish_of(context: click.Context, options: Mapping[str, Any]) -> EngineWish:
     """What the options say of the engine, and who gave them."""
     return EngineWish(
         name=options["engine"],
-        source=_source(context, "engine"),
+        source=source_of(context, "engine"),
         name_yields=_is_from_file(context, "engine"),
         version=options["engine_version"],
-        version_source=_source(context, "engine_version"),
+        version_source=source_of(context, "engine_version"),
         version_yields=_is_from_file(context, "engine_version"),
         mirror=options["mirror"],
     )
@@ -58,7 +58,7 @@ def _is_from_file(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
 
 
-def _source(context: click.Context, name: str) -> str:
+def source_of(context: click.Context, name: str) -> str:
     """Who gave an option its value, as it is told."""
     match context.get_parameter_source(name):
         case ParameterSource.ENVIRONMENT:

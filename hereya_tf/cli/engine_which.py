@@ -5,16 +5,19 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 
 import click
+from click.core import ParameterSource
 
 from hereya_tf.cli.documents import json_option, print_document, say
 from hereya_tf.cli.engine_options import EngineCommand, wish_of
 from hereya_tf.cli.option_types import NamedArgument
 from hereya_tf.cli.places import find_places
 from hereya_tf.engine import Binary, EngineName, Version
-from hereya_tf.engine.wish import EngineWish
+from hereya_tf.engine.wish import EngineWish, is_address
 from hereya_tf.errors import BadInput, BadPackage, EngineUnavailable
+from hereya_tf.reading import reason
 from hereya_tf.words import flat
 
 
@@ -41,7 +44,7 @@ def which(
     Exits with 5 when a run would have to download it first.
     """
     options = {"engine": engine, "engine_version": engine_version, "mirror": mirror}
-    binary = _chosen(Path(package).absolute(), wish_of(context, options))
+    binary = _chosen(Path(package).absolute(), wish_of(context, options), _same_mirror(context, mirror))
     if json_output:
         print_document(
             {
@@ -57,7 +60,14 @@ def which(
     say(flat(f"{binary.engine.title} {binary.version}: {binary.chosen_by}"), err=True)
 
 
-def _chosen(package: Path, wish: EngineWish) -> Binary:
+def _same_mirror(context: click.Context, mirror: str | None) -> str:
+    """What has another command take an engine from where this one was told to, without a password."""
+    if mirror is None or context.get_parameter_source("mirror") is not ParameterSource.COMMANDLINE:
+        return ""
+    return f" --from {'URL' if is_address(mirror) and not {'@', '?'}.isdisjoint(mirror) else quote(mirror)}"
+
+
+def _chosen(package: Path, wish: EngineWish, same_mirror: str) -> Binary:
     """As a run chooses, but for a workspace and a backend, which decide where a state is looked for."""
     from hereya_tf.inputs.hereyarc import read_hereyarc
     from hereya_tf.inputs.project_file import read_project_file
@@ -78,7 +88,7 @@ def _chosen(package: Path, wish: EngineWish) -> Binary:
         title, executable = f"{found.engine.title} {found.version}", found.engine.executable
         raise EngineUnavailable(
             f"the engine is not here yet: a run would download {title} ({found.reason})",
-            f"have it now: `hereya-tf engine install {executable} {found.version}`",
+            f"have it now: `hereya-tf engine install {executable} {found.version}{same_mirror}`",
         )
     return found
 
@@ -88,8 +98,15 @@ def _written_by(package: Path) -> Mapping[EngineName, str]:
     from hereya_tf.engine.evidence import evidence
     from hereya_tf.package import is_for_opentofu_alone, read_package
 
-    if not package.is_dir():
-        raise BadInput(f"there is no directory `{package}`", "name the directory of a package, or none")
+    try:
+        os.scandir(package).close()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        sentence = f"there is no directory `{package}`"
+        raise BadInput(sentence, "name the directory of a package, or none") from error
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"`{package}` cannot be read: {reason(error)}", "check the path and its permissions"
+        ) from error
     hosts: frozenset[str] = frozenset()
     with contextlib.suppress(BadPackage):
         hosts = read_package(package, tofu=is_for_opentofu_alone(package)).provider_hosts

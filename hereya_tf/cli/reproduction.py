@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from hereya_tf.cli.option_types import Amount, GroupedOption
 from hereya_tf.cli.options import ordered_inputs
+from hereya_tf.engine.wish import is_address
 from hereya_tf.events import Operation
 from hereya_tf.invocation import Invocation, Word, words_of
 
@@ -24,6 +25,8 @@ _HOLD_VALUES = ("param", "env", "backend_config", "engine_arg")
 _PRIVATE = ("env",)
 _ENGINE_VALUES = ("var", "backend-config")
 _INPUTS = ("param", "param_file", "var_file")
+# In `config.toml` they count less than the package's word, and more as flags.
+_YIELDING = ("engine", "engine_version")
 
 
 def invocation_of(context: click.Context, operation: Operation, options: dict[str, Any]) -> Invocation | None:
@@ -66,7 +69,9 @@ def _options(context: click.Context) -> Iterator[Word]:
             continue
         if parameter.group in _GROUPS_LEFT_OUT and parameter.name not in _OUTPUTS_KEPT:
             continue
-        is_given = context.get_parameter_source(parameter.name) is not ParameterSource.DEFAULT
+        source = context.get_parameter_source(parameter.name)
+        yields = source is ParameterSource.DEFAULT_MAP and parameter.name in _YIELDING
+        is_given = source is not ParameterSource.DEFAULT and not yields
         if is_given or parameter.name == _FORMAT:
             yield from _option(parameter, context.params[parameter.name])
     for name, text in ordered_inputs(context, _INPUTS):
@@ -90,4 +95,4 @@ def _option(option: GroupedOption, value: Any) -> Iterator[Word]:
 
 def _opens_doors(option: GroupedOption, text: str) -> bool:
     """Whether it is an address with a password, or a query, which may be a signature."""
-    return option.name == "mirror" and "://" in text and not {"@", "?"}.isdisjoint(text)
+    return option.name == "mirror" and is_address(text) and not {"@", "?"}.isdisjoint(text)

@@ -213,6 +213,9 @@ def _engines(
 ) -> tuple[tuple[EngineName, ...], str]:
     """The engines that will do, and who says so."""
     match [(pin.engine, pin.place) for pin in pins]:
+        case [(EngineName.TERRAFORM, place)] if is_for_opentofu_alone:
+            said = f"`{place}` asks for Terraform, and the package is for OpenTofu alone (`*.tofu`)"
+            raise BadConfig(said, "write an `.opentofu-version` in the package, or name it: `--engine tofu`")
         case [(EngineName() as engine, place)]:
             return (engine,), place
     if hereyarc is not None:
@@ -319,7 +322,7 @@ def _contradiction(demand: Demand, engine: EngineName, refusal: type[HereyaError
             return refusal(f"no version can be {only}", "leave one of its parts out")
         case [], _:
             sentence = f"no version of {engine.title} can be {listed(required)}"
-            return BadPackage(sentence, "change one of them", *hints)
+            return BadPackage(sentence, "change it" if len(required) == 1 else "change one of them", *hints)
         case [word], [_]:
             choose = () if refusal is BadInput else (_CHOOSE,)
             return refusal(f"{required[0]} excludes {word}", "change one of the two", *choose, *hints)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,9 @@ from hereya_tf.private import make_private_directory, nameless_file, write_priva
 VERSION_TIMEOUT = 30.0  # seconds
 
 _LONGEST_ANSWER = 65_536
+# A launcher that never stops talking fills a disk with 500 MB a second.
+_MOST_WRITTEN = 1 << 20  # bytes
+_LOOK_SECONDS = 0.1
 _MOST_REMEMBERED = 64
 _FORMAT_VERSION = 1
 # What is smaller than any engine (Terraform 1.11.4: 90 MB) is a launcher, such as those of tfenv, tenv
@@ -43,8 +47,8 @@ def ask_version(
 ) -> str:
     """All that `argv` prints, stdout and stderr, as text with U+FFFD for broken UTF-8.
 
-    Raises OSError when it cannot be started, TimeoutError when it has not ended after `limit_seconds`
-    (its process group is killed then).
+    Raises OSError when it cannot be started, TimeoutError when it has not ended after `limit_seconds`, or says
+    more than any engine does (its process group is killed then).
     """
     import subprocess
 
@@ -60,9 +64,15 @@ def ask_version(
             start_new_session=True,
         )
         try:
-            process.wait(limit_seconds)
-        except subprocess.TimeoutExpired as error:
-            raise TimeoutError(f"no answer within {limit_seconds:g} s") from error
+            end = time.monotonic() + limit_seconds
+            while process.returncode is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_LOOK_SECONDS)
+                    break
+                if os.fstat(answer.fileno()).st_size > _MOST_WRITTEN:
+                    raise TimeoutError("an answer without an end")
+                if time.monotonic() >= end:
+                    raise TimeoutError(f"no answer within {limit_seconds:g} s")
         finally:
             if process.returncode is None:  # also when Ctrl-C ends the wait
                 with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -55,14 +55,28 @@ def unsatisfied(found: Sequence[Binary], demand: Demand, *hints: str) -> EngineU
         f" is {binary.engine.title} {binary.version}"
         for binary in found
     )
-    return EngineUnavailable(f"{_asking(demand)}, but {listed(here)}", *_meaning(demand), *hints)
+    return EngineUnavailable(f"{_asking(demand)}, but {listed(here)}", *meaning(demand), *hints)
 
 
 def unavailable(
-    found: Sequence[Binary], demand: Demand, failure: EngineUnavailable, faults: Sequence[HereyaError]
+    found: Sequence[Binary],
+    demand: Demand,
+    failure: EngineUnavailable,
+    faults: Sequence[HereyaError],
+    *,
+    other: Binary | None = None,
 ) -> EngineUnavailable:
-    """The error for an engine that is neither at hand nor to be had; `faults` are of what was passed over."""
-    hints = (*failure.hints, _PATH_HINT, *(f"passed over: {fault}" for fault in faults))
+    """The error for an engine that is neither at hand nor to be had; `faults` are of what was passed over.
+
+    `other`: the other engine is here, for those who want to go over to it.
+    """
+    over = (
+        f"to go over to {other.engine.title} on purpose: `--engine {other.engine.executable}`"
+        if other
+        else ""
+    )
+    passed_over = (f"passed over: {fault}" for fault in faults)
+    hints = (*failure.hints, _PATH_HINT, *passed_over, *((over,) if over else ()))
     if found and demand.constraints:
         return unsatisfied(found, demand, f"none can be downloaded: {failure}", *hints)
     lacking = "there is none here" if (asking := _asking(demand)) else "there is no engine here"
@@ -77,7 +91,7 @@ def _asking(demand: Demand) -> str:
     return listed(f"`{word.source}` asks for `{word.text}`" for word in demand.constraints)
 
 
-def _meaning(demand: Demand) -> Iterator[str]:
+def meaning(demand: Demand) -> Iterator[str]:
     """What a version of one or two numbers means, which few expect."""
     for constraint in demand.constraints:
         exact = constraint.exact

@@ -37,3 +37,10 @@ class EngineWish(NamedTuple):
 
 
 AUTOMATIC = EngineWish()
+
+
+def is_address(mirror: str) -> bool:
+    """Whether a mirror is at an address, and not in a directory; an address may have lost its `https://`."""
+    user_info, mark, _ = mirror.partition("@")
+    names_user = bool(mark) and ":" in user_info and "/" not in user_info.lstrip("/")
+    return "://" in mirror or names_user

@@ -85,7 +85,7 @@ def read_package(directory: Path, *, tofu: bool) -> Package:
     if not files and _is_for_opentofu_alone(names):
         raise BadPackage(
             f"`{directory}` holds configuration for OpenTofu alone (*.tofu), which Terraform does not read",
-            "install OpenTofu, or name its binary with `--engine PATH`",
+            "name OpenTofu, which is installed where it is missing: `--engine tofu`",
         )
     if not files:
         raise BadPackage(

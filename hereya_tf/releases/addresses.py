@@ -41,6 +41,11 @@ class Address(NamedTuple):
         return self.target.partition("?")[0].rpartition("/")[2][:_LONGEST_NAME] or "/"
 
     @property
+    def public(self) -> str:
+        """All of it but the query."""
+        return str(self._replace(target=self.target.partition("?")[0]))
+
+    @property
     def is_loopback(self) -> bool:
         """Whether it is this machine."""
         return is_loopback(self.host)
@@ -90,6 +95,8 @@ def read_address(text: str) -> tuple[Address, str | None]:
 def read_given_address(text: str) -> tuple[Address, str | None]:
     """An address that the user gave, as `read_address`; raises BadInput."""
     try:
+        if "://" not in text:  # what comes before the first `:` is a name, and no scheme
+            raise ValueError("it has no scheme")
         return read_address(text)
     except ValueError as error:
         shown = text.rpartition("@")[2][:_LONGEST_NAME]

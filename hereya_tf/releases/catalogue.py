@@ -6,6 +6,7 @@ instead of asking again, and for as long as it is there it is better than nothin
 
 import contextlib
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,12 +17,13 @@ from hereya_tf.engine.demand import Demand
 from hereya_tf.errors import EngineUnavailable, NotPublished
 from hereya_tf.private import make_private_directory, write_private
 from hereya_tf.reading import read_regular_file
+from hereya_tf.releases.addresses import read_given_address
 from hereya_tf.releases.directory import versions_in_directory
 from hereya_tf.releases.fetch import Fetcher
 from hereya_tf.releases.index import is_withdrawn, versions_in
 from hereya_tf.releases.installed import all_installed
 from hereya_tf.releases.platforms import Platform
-from hereya_tf.releases.sites import Site, newest_first
+from hereya_tf.releases.sites import Location, Site, newest_first
 
 FRESH_SECONDS = 900.0
 """For how long a list is taken without asking again."""
@@ -121,13 +123,22 @@ def known_versions(
 def _listed(site: Site, fetcher: Fetcher) -> tuple[Version, ...]:
     """The site's list, else the other one that it has, of the newest alone."""
     try:
-        return versions_in(site.engine, fetcher.get(site.listing, limit=_LARGEST_INDEX))
+        return _versions_at(site, site.listing, fetcher)
     except EngineUnavailable:
         if site.other_listing is None:
             raise
         with contextlib.suppress(EngineUnavailable):
-            return versions_in(site.engine, fetcher.get(site.other_listing, limit=_LARGEST_INDEX))
+            return _versions_at(site, site.other_listing, fetcher)
         raise
+
+
+def _versions_at(site: Site, location: Location, fetcher: Fetcher) -> tuple[Version, ...]:
+    document = fetcher.get(location, limit=_LARGEST_INDEX)
+    try:
+        return versions_in(site.engine, document)
+    except EngineUnavailable as error:
+        shown = location if isinstance(location, Path) else read_given_address(location)[0].public
+        raise EngineUnavailable(str(error), f"look at what is there: `{shown}`", *error.hints) from error
 
 
 def _best(demand: Demand, site: Site, versions: tuple[Version, ...], fetcher: Fetcher) -> Version:
@@ -164,9 +175,10 @@ def _file(cache: Path, site: Site) -> Path:
 def _read_copy(file: Path) -> _Copy | None:
     try:
         document: Any = json.loads(read_regular_file(file, at_most=_LARGEST_COPY))
-        if document["v"] != _FORMAT_VERSION or not isinstance(document["at"], int | float):
+        at = document["at"]
+        if document["v"] != _FORMAT_VERSION or not isinstance(at, int | float) or not math.isfinite(at):
             return None
         versions = newest_first(text for text in document["versions"] if isinstance(text, str))
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
         return None
-    return _Copy(versions, document["at"]) if versions else None
+    return _Copy(versions, at) if versions else None

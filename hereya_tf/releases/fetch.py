@@ -8,6 +8,7 @@ import stat
 import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Self, assert_never
 
 from hereya_tf.errors import EngineUnavailable, NotPublished
@@ -242,8 +243,9 @@ def _read(path: Path, limit: int, progress: Callable[[int, int | None], None]) -
                 yield piece
                 progress(at, status.st_size)
     except FileNotFoundError as error:
+        there = next(parent for parent in path.parents if parent.is_dir())
         raise NotPublished(
-            f"`{path}` does not exist", f"look which files there are: `ls {path.parent}`"
+            f"`{path}` does not exist", f"look which files there are: `ls {quote(str(there))}`"
         ) from error
     except OSError as error:
         raise EngineUnavailable(f"`{path}` cannot be read: {error.strerror}", _LOOK) from error

@@ -58,6 +58,6 @@ def _state(release: Any) -> Any:
 def _not_an_index(engine: EngineName) -> EngineUnavailable:
     return EngineUnavailable(
         f"what was found in place of the list of {engine.title}'s versions is not one",
-        "a proxy or a log-in page may have answered: look at what is there",
-        "an exact version needs no list: `--engine-version 1.11.4`",
+        "a proxy or a log-in page may have answered",
+        "an exact version, such as `1.11.4`, needs no list",
     )

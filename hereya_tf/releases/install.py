@@ -306,5 +306,4 @@ def _public(location: Location) -> str:
     """A location for a record that others may read: without a user name, a password and a query."""
     if isinstance(location, Path):
         return str(location)
-    address = read_given_address(location)[0]
-    return str(address._replace(target=address.target.partition("?")[0]))
+    return read_given_address(location)[0].public

@@ -5,6 +5,7 @@ and on the disk, so only one with a stamp that fits counts; whatever else is the
 """
 
 import json
+import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -205,6 +206,8 @@ def _why_not_there(found: Installed) -> Unusable | None:
         return Unusable(directory, "its binary is another file")
     if not status.st_mode & 0o100:
         return Unusable(directory, "its binary is not executable")
+    if not os.access(found.path, os.X_OK):  # says so of a file system that is mounted `noexec`, too
+        return Unusable(directory, "its binary cannot be run by this user, or from this file system")
     return None
 
 

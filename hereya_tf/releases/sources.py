@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hereya_tf.engine import EngineName
+from hereya_tf.engine.wish import is_address
+from hereya_tf.errors import BadInput
 from hereya_tf.releases.directory import directory_site
 from hereya_tf.releases.keys import pinned_keys, read_key_file
 from hereya_tf.releases.platforms import Platform, this_platform
@@ -26,15 +28,13 @@ def site_for(engine: EngineName, mirror: str | None) -> Site:
     )
 
 
-def is_address(mirror: str) -> bool:
-    """Whether a mirror is at an address, and not in a directory."""
-    return "://" in mirror
-
-
 def trusted_keys(engine: EngineName, environment: Mapping[str, str]) -> tuple[PublicKey, ...]:
     """The vendor's keys, and those in the file that HEREYA_TF_ENGINE_KEYS names; raises BadInput."""
     file = environment.get(KEYS_VARIABLE)
-    return (*pinned_keys(engine), *(read_key_file(Path(file)) if file else ()))
+    try:
+        return (*pinned_keys(engine), *(read_key_file(Path(file)) if file else ()))
+    except BadInput as error:
+        raise BadInput(str(error), f"it is what `{KEYS_VARIABLE}` names", *error.hints) from error
 
 
 def local_platform() -> Platform:

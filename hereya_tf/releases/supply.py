@@ -45,7 +45,10 @@ class Supply(NamedTuple):
         if (exact := demand.exact) is not None:
             if not quirks.has(Quirk.RELEASES, engine, exact):
                 first = quirks.since(Quirk.RELEASES, engine)
-                raise NotPublished(f"there is no {engine.title} {exact}: it begins with {first}")
+                raise NotPublished(
+                    f"there is no {engine.title} {exact}: it begins with {first}",
+                    f"take a version from {first} on, or Terraform",
+                )
             return exact
         from hereya_tf.releases.catalogue import newest
         from hereya_tf.releases.sources import site_for
@@ -94,8 +97,8 @@ class Supply(NamedTuple):
             )
 
     def _fetcher(self, *, hurried: bool = False) -> "Fetcher":
+        from hereya_tf.engine.wish import is_address
         from hereya_tf.releases.fetch import Fetcher
-        from hereya_tf.releases.sources import is_address
 
         return Fetcher(
             environment=self.environment,

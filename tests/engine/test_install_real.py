@@ -147,7 +147,7 @@ def test_a_full_disk_is_told_and_left_as_it_was(
     ran = cache.start().finish()
 
     where = cache.directory / "engines/terraform"
-    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert (ran.exit_code, ran.stdout) == (5, "")
     assert f"error: there is no room for Terraform 1.11.4 in `{where}`\nhint: " in ran.stderr
     assert cache.names() == []
 
@@ -160,6 +160,28 @@ def test_a_disk_that_runs_no_programs_is_told(cli: CommandLine, site: ReleaseSit
     assert (ran.exit_code, ran.stdout) == (5, "")
     assert f"error: nothing can be run from `{where}`: Permission denied\nhint: the file system" in ran.stderr
     assert cache.names() == []
+
+
+def test_what_was_installed_does_not_count_where_it_no_longer_runs(
+    cli: CommandLine, site: ReleaseSite, mount: Mount
+) -> None:
+    disk = mount("size=4m")
+    cache = small(cli, site, disk)
+    first = cache.start().finish()
+    subprocess.run(("mount", "-o", "remount,noexec", str(disk)), check=True)
+    again = cache.start().finish()
+    listed = cli("engine", "list", env=cache.environment)
+
+    where = cache.directory / "engines/terraform"
+    assert (first.exit_code, again.exit_code, again.stdout) == (0, 5, "")
+    assert (
+        f"error: nothing can be run from `{where}`: Permission denied\nhint: the file system" in again.stderr
+    )
+    assert listed.stderr == (
+        f"warning: `{where}/1.11.4` does not count: its binary cannot be run by this user, or from this file"
+        " system\n"
+    )
+    assert cache.names() == ["1.11.4"]
 
 
 def test_a_disk_that_is_read_only_serves_what_is_on_it(

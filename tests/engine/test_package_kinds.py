@@ -96,15 +96,19 @@ def engine(result: Result) -> str:
 def test_a_package_for_opentofu_alone(machine: Machine, make_package: MakePackage, name: str) -> None:
     package = make_package({name: "{}" if name.endswith("json") else 'variable "v" {}\n'})
 
-    for wish in ((), ("--engine", "terraform")):
-        refused = machine.provision(package, *wish)
-        assert failure(refused) == (
-            3,
-            "bad-package",
-            f"`{package}` holds configuration for OpenTofu alone (*.tofu), which Terraform does not read",
-        )
-        hint = "install OpenTofu, or name its binary with `--engine PATH`"
-        assert (refused.result["failure"]["hint"], steps(refused)) == (hint, [])
+    missing = machine.provision(package)
+    code, failure_class, sentence = failure(missing)
+    assert (code, failure_class, steps(missing)) == (5, "engine-unavailable", [])
+    assert sentence.startswith("`*.tofu` asks for OpenTofu; there is none here, and none can be had: ")
+
+    refused = machine.provision(package, "--engine", "terraform")
+    assert failure(refused) == (
+        3,
+        "bad-package",
+        f"`{package}` holds configuration for OpenTofu alone (*.tofu), which Terraform does not read",
+    )
+    hint = "name OpenTofu, which is installed where it is missing: `--engine tofu`"
+    assert (refused.result["failure"]["hint"], steps(refused)) == (hint, [])
     assert names(package) == [name]
 
     machine.has("tofu", "OpenTofu v1.9.0")

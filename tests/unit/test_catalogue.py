@@ -1,6 +1,7 @@
 """Which version is wanted is found out by asking, by what was heard before, or by what is there."""
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,8 +196,9 @@ def test_without_any_list_what_is_installed_will_do(installing: Installing) -> N
 def test_a_page_in_place_of_a_list_is_none(installing: Installing) -> None:
     installing.site.put("/terraform/index.json", b"<html>log in</html>")
 
-    with pytest.raises(EngineUnavailable, match="what was found in place of the list"):
+    with pytest.raises(EngineUnavailable, match="what was found in place of the list") as caught:
         Asking(installing).versions()
+    assert caught.value.hints[0] == f"look at what is there: `{installing.site.address}/terraform/index.json`"
     assert not list(installing.cache.rglob("*"))
 
 
@@ -267,7 +269,7 @@ def test_mirrors_with_passwords_leave_none_in_the_cache(installing: Installing) 
     | st.fixed_dictionaries(
         {
             "v": st.sampled_from((1, 2, None)),
-            "at": st.sampled_from((NOW, "x", None, 1e300)),
+            "at": st.sampled_from((NOW, "x", None, 1e300, 10**400, math.inf, math.nan)),
             "versions": st.sampled_from(([], ["x"], [1], None, "1.9.0", ["1.9.0"])),
         }
     ).map(lambda document: json.dumps(document).encode())

@@ -119,6 +119,12 @@ def test_a_directory_is_a_mirror(engines: Engines, tmp_path: Path) -> None:
         ((), 64, "`[terraform|tofu] VERSION` is missing"),
         (("terraform", "1.9", "1.10"), 64, "`1.9 1.10` is more than one version"),
         (("terrafrom",), 3, "`terrafrom` of `VERSION` is not a version constraint"),
+        (("terrafrom", "1.9.0"), 64, "`terrafrom` is not an engine"),
+        (
+            ("terraform", "1.9.0", "--from", "user:s3cret@host/x"),
+            3,
+            "`host/x` cannot be downloaded from: it has",
+        ),
         (("terraform", "1.9.0", "--from", "/no/such"), 5, "the mirror `/no/such` cannot be read"),
         (("terraform", "1.9.0", "--from", "ftp://x"), 3, "its scheme is `ftp`"),
         (("terraform", "0.12.0"), 5, "Terraform 0.12.0 is too old"),
@@ -136,7 +142,29 @@ def test_what_cannot_be_had_is_refused(
     assert ran.stderr.startswith("error: ")
     assert sentence in ran.stderr
     assert "hint: " in ran.stderr
+    assert "s3cret" not in ran.stderr
     assert all_installed(engines.installing.cache) == ()
+
+
+def test_what_a_version_of_two_numbers_means_is_told_where_it_is_not_there(engines: Engines) -> None:
+    publish(engines, "1.9.4")
+    ran = engines("install", "terraform", "1.9")
+
+    assert (ran.exit_code, ran.stdout) == (5, "")
+    assert "\nhint: `1.9` is 1.9.0 alone; what begins with it is `~> 1.9.0`\n" in ran.stderr
+    assert engines("install", "terraform", "~> 1.9.0").stdout == f"{engines.path('1.9.4')}\n"
+
+
+def test_the_variable_of_a_key_file_that_is_not_there_is_named(engines: Engines) -> None:
+    ran = engines("install", "terraform", "1.9.0", env={"HEREYA_TF_ENGINE_KEYS": "/no/such"})
+
+    assert ran == Result(
+        3,
+        "",
+        "error: `/no/such` cannot be read: No such file or directory\n"
+        "hint: it is what `HEREYA_TF_ENGINE_KEYS` names\n"
+        "hint: check the path and its permissions\n",
+    )
 
 
 def test_without_its_keys_a_mirror_proves_nothing(engines: Engines) -> None:
@@ -442,6 +470,36 @@ def test_a_package_that_is_not_there_is_refused(engines: Engines) -> None:
 
     assert (ran.exit_code, ran.stdout) == (3, "")
     assert ran.stderr.startswith("error: there is no directory `/no/such`\n")
+
+
+def test_a_package_that_cannot_be_read_is_refused(engines: Engines) -> None:
+    name = "x" * 300
+    ran = engines("which", f"/{name}")
+
+    said = f"error: `/{name}` cannot be read: File name too long\nhint: check the path and its permissions\n"
+    assert ran == Result(3, "", said)
+
+
+@pytest.mark.parametrize(
+    ("mirror", "shown"),
+    [
+        (None, ""),
+        ("{address}", " --from {address}"),
+        ("{address}/?key=s3cret", " --from URL"),
+    ],
+    ids=["by a variable", "by a flag", "with a secret"],
+)
+def test_a_missing_engine_is_to_be_had_from_the_same_mirror(
+    engines: Engines, tmp_path: Path, mirror: str | None, shown: str
+) -> None:
+    publish(engines, "1.9.0")
+    address = engines.installing.site.address
+    flag = () if mirror is None else ("--from", mirror.format(address=address))
+    ran = engines("which", tmp_path, *flag, env={"PATH": "/nowhere"})
+
+    assert (ran.exit_code, ran.stdout) == (5, "")
+    hint = f"hint: have it now: `hereya-tf engine install tofu 1.9.0{shown.format(address=address)}`\n"
+    assert ran.stderr.endswith(hint)
 
 
 def test_when_the_site_is_down_an_old_list_serves(engines: Engines) -> None:

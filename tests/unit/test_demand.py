@@ -466,6 +466,15 @@ def test_a_default_that_nothing_can_be_is_refused() -> None:
             id="the project",
         ),
         pytest.param(
+            {"pins": terraform_version("1.5.7"), "is_for_opentofu_alone": True},
+            (
+                BadConfig,
+                "`.terraform-version:1` asks for Terraform, and the package is for OpenTofu alone (`*.tofu`)",
+                ("write an `.opentofu-version` in the package, or name it: `--engine tofu`",),
+            ),
+            id="a pin and the files",
+        ),
+        pytest.param(
             {"pins": terraform_version("1.5.7"), "project": "~> 1.9"},
             (
                 BadConfig,
@@ -488,7 +497,7 @@ def test_a_default_that_nothing_can_be_is_refused() -> None:
             (
                 BadPackage,
                 "no version of Terraform can be `> 2, < 1` of `a.tf:2`",
-                ("change one of them", ALONE),
+                ("change it", ALONE),
             ),
             id="one constraint itself",
         ),

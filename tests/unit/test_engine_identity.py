@@ -55,6 +55,17 @@ def test_a_binary_that_hangs_is_ended_with_its_children(chooser: Chooser, tmp_pa
     wait_for(lambda: None if is_running(child) else True, 10, "the child's end")
 
 
+def test_a_binary_that_never_stops_talking_is_ended_before_a_disk_is_full(
+    chooser: Chooser, tmp_path: Path
+) -> None:
+    file = write_script(tmp_path / "engine", "while :; do echo Terraform v1.11.4 and 4000 more of this; done")
+
+    with pytest.raises(EngineUnavailable) as error:
+        chooser(str(file), run_version=functools.partial(ask_version, limit_seconds=60))
+
+    assert str(error.value) == f"`{file} version` gave an answer without an end"
+
+
 def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)

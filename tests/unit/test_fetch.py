@@ -900,10 +900,10 @@ def test_a_file_of_a_directory_is_read(fetcher: Fetcher, tmp_path: Path) -> None
 
 def test_what_a_directory_does_not_have_is_not_published(fetcher: Fetcher, tmp_path: Path) -> None:
     with pytest.raises(NotPublished) as caught:
-        fetcher.get(tmp_path / NAME, limit=LIMIT)
+        fetcher.get(tmp_path / "terraform" / NAME, limit=LIMIT)
 
     assert (str(caught.value), caught.value.hints) == (
-        f"`{tmp_path / NAME}` does not exist",
+        f"`{tmp_path / 'terraform' / NAME}` does not exist",
         (f"look which files there are: `ls {tmp_path}`",),
     )
 

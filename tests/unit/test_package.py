@@ -525,7 +525,7 @@ def test_a_directory_for_opentofu_alone_is_refused_to_terraform(tmp_path: Path, 
 
     assert failure(tmp_path) == (
         f"`{tmp_path}` holds configuration for OpenTofu alone (*.tofu), which Terraform does not read",
-        ("install OpenTofu, or name its binary with `--engine PATH`",),
+        ("name OpenTofu, which is installed where it is missing: `--engine tofu`",),
     )
     assert is_for_opentofu_alone(tmp_path)
     assert read_package(tmp_path, tofu=True).files == (name,)
