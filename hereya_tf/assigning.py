@@ -21,6 +21,7 @@ def prepare_assignment(
     directory: RunDirectory,
     cache: Path,
     ask: Callable[[Question], bool] | None,
+    reproduce: str | None = None,
 ) -> Assignment:
     """Write the private files that the engine reads, and say what is to be done. Raises NoRoom."""
     variable_files, variable_contents = write_variable_files(prepared.values, directory)
@@ -41,11 +42,15 @@ def prepare_assignment(
         variable_files=variable_files,
         variable_contents=variable_contents,
         # A saved plan holds all other values.
-        ephemeral_files=write_variable_files(values.only(prepared.values, ephemeral), directory)[0]
-        if is_apply or ask is not None
+        ephemeral_files=write_variable_files(
+            values.only(prepared.values, ephemeral), directory, name="ephemeral"
+        )[0]
+        if is_apply or ask is not None or prepared.guards.are_set
         else (),
         reinit=request.reinit,
         cache=cache,
+        plugin_cache=request.plugin_cache,
+        wait=request.wait,
         ask=ask,
         wants_difference=request.wants_difference,
         wants_plan_document=request.wants_plan_document,
@@ -57,7 +62,21 @@ def prepare_assignment(
             name for name, variable in prepared.package.variables.items() if variable.sensitive
         ),
         check_state=prepared.state_check(),
+        own_backend=prepared.package.backend.type if prepared.package.backend is not None else None,
+        guards=prepared.guards,
+        callers_environment=prepared.callers_environment,
+        recovery=request.recovery,
+        place=_place(request, reproduce),
     )
+
+
+def _place(request: RunRequest, reproduce: str | None) -> str:
+    """The words that say in a command which state this is, for what is to be done by hand."""
+    if request.recovery is None:
+        return ""
+    from hereya_tf.failure.ready_hints import place_words
+
+    return place_words(reproduce, str(request.package))
 
 
 def _backend_settings(request: RunRequest) -> Mapping[str, str] | None:

@@ -7,6 +7,10 @@ from typing import Any, NamedTuple
 
 from hereya_tf.errors import BadConfig
 from hereya_tf.inputs.toml_file import TomlFile, read_toml
+from hereya_tf.retries import RetryRule
+
+RULES = "retry"
+"""The tables of the user's own rules for what is tried again; no option."""
 
 
 class Form(Enum):
@@ -46,11 +50,12 @@ class Kind(NamedTuple):
 
 
 class UserConfig(NamedTuple):
-    """The values by the keys of their options, and as what the file knows these."""
+    """The values by the keys of their options, as what the file knows these, and rules for retries."""
 
     source: TomlFile
     values: Mapping[str, Any]
     names: Mapping[str, str]
+    rules: tuple[RetryRule, ...] = ()
 
     def place(self, key: str) -> str:
         """Where a value stands, as `FILE:LINE`."""
@@ -63,6 +68,8 @@ def read_user_config(file: Path, kinds: Mapping[str, Kind]) -> UserConfig:
     values: dict[str, Any] = {}
     names: dict[str, str] = {}
     for name, value in source.values.items():
+        if name == RULES:
+            continue
         kind = kinds.get(name.replace("_", "-"))
         if kind is None:
             raise _unknown(source, name, value, kinds)
@@ -72,7 +79,15 @@ def read_user_config(file: Path, kinds: Mapping[str, Kind]) -> UserConfig:
         _check(source, name, value, kind)
         names[kind.key] = name
         values[kind.key] = not value if kind.inverts else value
-    return UserConfig(source, values, names)
+    return UserConfig(source, values, names, _rules(source))
+
+
+def _rules(source: TomlFile) -> tuple[RetryRule, ...]:
+    if RULES not in source.values:
+        return ()
+    from hereya_tf.retries.own_rules import read_rules
+
+    return read_rules(source, RULES)
 
 
 def _unknown(source: TomlFile, name: str, value: object, kinds: Mapping[str, Kind]) -> BadConfig:

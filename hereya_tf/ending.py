@@ -1,5 +1,6 @@
 """From what happened in a run to its result (the last event), and the files that explain a failure (I/O)."""
 
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 from hereya_tf import events
 from hereya_tf.engine import Binary
 from hereya_tf.engine.commands import Step
-from hereya_tf.errors import HereyaError, own_fault
+from hereya_tf.errors import FailureClass, HereyaError, own_fault
 from hereya_tf.events import Operation
 from hereya_tf.failure.diagnosis import worth_telling
 from hereya_tf.operations import Execution
@@ -16,9 +17,11 @@ from hereya_tf.report.document import Report, make_report
 from hereya_tf.report.story import Story
 from hereya_tf.runs import outcome
 from hereya_tf.runs.directory import REPORT, RunDirectory
+from hereya_tf.runs.history import RunRecord
 from hereya_tf.runs.journal import INTACT
 from hereya_tf.runs.narration import diagnostic_event
 
+_RECOVER = "`hereya-tf recover"
 _AFTER_INTERRUPT = ("run it again: what was in flight and did not get ready is replaced then",)
 
 
@@ -41,6 +44,8 @@ class Ended(NamedTuple):
     plan: PlanView | None = None
     # Whether the engine itself has said why it failed.
     is_told: bool = False
+    # Whether a person was shown what would be done, and asked.
+    was_asked: bool = False
 
 
 class Facts(NamedTuple):
@@ -58,6 +63,7 @@ class Facts(NamedTuple):
     story: Story
     # The command to run it again.
     reproduce: str | None
+    record: RunRecord | None = None
 
 
 def conclude(
@@ -94,6 +100,8 @@ def conclude(
         failure=None if error is None else _failure(facts, error, directory, redactor),
         timings=_timings(facts),
         report=None,
+        recovery=_recovery(execution, redactor),
+        trace=_trace(facts),
     )
     record = _shown_record(result, redactor)
     report = make_report(facts.story, record, reproduce=facts.reproduce)
@@ -102,7 +110,44 @@ def conclude(
         report = report._replace(result={**record, "report": result.report})
     revealed = result._replace(env=everything.env, outputs=everything.outputs)
     is_told = execution is not None and execution.engine_has_spoken
-    return Ended(result, revealed, () if reveal else shown.withheld, report, _plan_view(execution), is_told)
+    was_asked = execution is not None and execution.was_asked
+    withheld = () if reveal else shown.withheld
+    return Ended(result, revealed, withheld, report, _plan_view(execution), is_told, was_asked)
+
+
+def _recovery(execution: Execution | None, redactor: Redactor) -> events.Recovery | None:
+    """What `recover` has found and done; it is also told without a journal's redaction."""
+    if execution is None or execution.recovery is None:
+        return None
+    from hereya_tf.recovery.telling import redacted
+
+    return redacted(execution.recovery, redactor.text)
+
+
+def _trace(facts: Facts) -> events.Trace | None:
+    """What proves later whose lock it is, should one have been left."""
+    if facts.record is None:
+        return None
+    from hereya_tf.runs.trace import trace_of
+
+    failure = facts.error.failure_class if facts.error is not None else None
+    return trace_of(facts.story, facts.record, failure=failure, ended=events.timestamp(time.time()))
+
+
+def ended_record(
+    record: RunRecord, result: events.Result, redactor: Redactor, *, reproduce: str | None
+) -> RunRecord:
+    """The record of a run that has ended so."""
+    return record._replace(
+        ended=events.timestamp(time.time()),
+        status=result.status,
+        exit_code=result.exit_code,
+        reason=result.reason and redactor.text(result.reason),
+        seconds=result.timings.total,
+        engine_process=None,
+        reproduce=reproduce,
+        failure=result.failure and result.failure.class_,
+    )
 
 
 def _warn_of_withheld(shown: outcome.Outputs, warn: Callable[[str], None]) -> None:
@@ -134,7 +179,7 @@ def _changes(facts: Facts) -> events.ChangeCounts:
     planned = execution.planned
     if facts.operation is Operation.PLAN and planned is not None:
         return planned.summary.planned
-    return execution.acted.summary.done if execution.acted is not None else events.ChangeCounts()
+    return execution.done
 
 
 def _plan_view(execution: Execution | None) -> PlanView | None:
@@ -159,28 +204,47 @@ def _failure(
     errors = tuple(failed.summary.errors) if failed is not None else ()
     engine = facts.binary.engine.executable if facts.binary is not None else "terraform"
     end = outcome.EngineEnd(
-        mutated=acted is not None and acted.summary.mutating,
+        mutated=execution is not None and execution.has_changed,
         by_itself=acted is not None and acted.exit.code is not None and not acted.exit.insisted,
         errored_state=_errored_state(execution, directory),
     )
-    hints = error.hints or (_AFTER_INTERRUPT if end.mutated and end.by_itself else ())
+    hints = _hints(error, end)
     told = worth_telling(errors)
     addresses = failed.summary.failed if failed is not None else ()
     return events.FailureInfo(
         class_=error.failure_class,
-        hint="\n".join(_ready(hints, facts, directory)) or None,
+        hint="\n".join(_ready(hints, facts, directory, _store(execution, end))) or None,
         diagnostics=tuple(_redacted(diagnostic_event(each, engine, addresses), redactor) for each in told),
-        stderr=failed.stderr if failed is not None else "",
+        stderr=failed.stderr if failed is not None else execution.objected if execution is not None else "",
         stdout=failed.stdout if failed is not None else "",
         state=outcome.state_info(error.failure_class, errors, end),
     )
 
 
-def _ready(hints: tuple[str, ...], facts: Facts, directory: RunDirectory) -> tuple[str, ...]:
+def _hints(error: HereyaError, end: outcome.EngineEnd) -> tuple[str, ...]:
+    if end.errored_state is None:
+        return error.hints or (_AFTER_INTERRUPT if end.mutated and end.by_itself else ())
+    if any(_RECOVER in hint for hint in error.hints):
+        return error.hints
+    from hereya_tf.failure.hints import HINTS
+
+    return (*error.hints, *HINTS[FailureClass.STATE_NOT_SAVED])
+
+
+def _store(execution: Execution | None, end: outcome.EngineEnd) -> str | None:
+    """The command that stores the state which could not be saved."""
+    if execution is None or end.errored_state is None:
+        return None
+    return execution.keeper.by_hand(Path(end.errored_state))
+
+
+def _ready(
+    hints: tuple[str, ...], facts: Facts, directory: RunDirectory, store: str | None
+) -> tuple[str, ...]:
     from hereya_tf.failure.ready_hints import make_ready
 
     run = directory.path.name if directory.usable else None
-    return make_ready(hints, run=run, reproduce=facts.reproduce, package=str(facts.package))
+    return make_ready(hints, run=run, reproduce=facts.reproduce, package=str(facts.package), store=store)
 
 
 def _redacted(event: events.DiagnosticEvent, redactor: Redactor) -> events.DiagnosticEvent:

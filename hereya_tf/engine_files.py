@@ -10,9 +10,9 @@ from hereya_tf.workspace import backend_settings_text
 
 
 def write_variable_files(
-    planned: Values, directory: RunDirectory
+    planned: Values, directory: RunDirectory, *, name: str = "values"
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The variable files, generated ones written, and their contents. Raises NoRoom."""
+    """The variable files, generated ones written under this name, and their contents. Raises NoRoom."""
     paths = []
     contents = []
     for number, file in enumerate(planned.files):
@@ -21,7 +21,7 @@ def write_variable_files(
             contents.append(_content(file.path))
         elif file.values:
             contents.append(encode(file))
-            paths.append(directory.private_file(f"values-{number}.tfvars.json", contents[-1]))
+            paths.append(directory.private_file(f"{name}-{number}.tfvars.json", contents[-1]))
     return tuple(paths), tuple(contents)
 
 

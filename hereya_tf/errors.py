@@ -152,6 +152,12 @@ class StateCorrupt(HereyaError):
     failure_class = FailureClass.STATE_CORRUPT
 
 
+class StateLocked(HereyaError):
+    """Somebody holds the lock on the state, and nothing proves that it is a dead run of ours."""
+
+    failure_class = FailureClass.STATE_LOCKED
+
+
 class TooManyDestroys(HereyaError):
     """The plan destroys more than `--max-destroy` allows."""
 

@@ -12,6 +12,11 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from hereya_tf import exact
+from hereya_tf.event_parts import ProcessInfo as ProcessInfo
+from hereya_tf.event_parts import RangeInfo as RangeInfo
+from hereya_tf.event_parts import Recovery as Recovery
+from hereya_tf.event_parts import SnippetInfo as SnippetInfo
+from hereya_tf.event_parts import Trace as Trace
 
 FORMAT_VERSION = 1
 
@@ -28,6 +33,7 @@ class Operation(StrEnum):
     INIT = "init"
     VALIDATE = "validate"
     TF = "tf"
+    RECOVER = "recover"
 
 
 class RunStarted(NamedTuple):
@@ -119,25 +125,8 @@ class ChangeEvent(NamedTuple):
     reason: str | None
 
 
-class RangeInfo(NamedTuple):
-    """A place in a configuration file; lines and columns count from 1."""
-
-    filename: str
-    start_line: int
-    start_column: int
-    end_line: int
-    end_column: int
-
-
-class SnippetInfo(NamedTuple):
-    """The source a diagnostic points at, which characters of it, and what its expressions were worth."""
-
-    context: str | None
-    code: str
-    start_line: int
-    values: tuple[tuple[str, str], ...]
-    highlight_start: int = 0
-    highlight_end: int = 0
+NEED_THE_LOCK = ("resource", "change")
+"""What an engine tells only once the lock on the state is its own: the first in a step is its first sign."""
 
 
 class DiagnosticEvent(NamedTuple):
@@ -258,6 +247,8 @@ class Result(NamedTuple):
     failure: FailureInfo | None
     timings: Timings
     report: str | None
+    recovery: Recovery | None = None
+    trace: Trace | None = None
 
 
 Event = (

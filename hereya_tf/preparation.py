@@ -12,6 +12,7 @@ from hereya_tf.engine.quirks import Quirk
 from hereya_tf.engine.wish import EngineWish
 from hereya_tf.errors import EngineUnsupported
 from hereya_tf.events import Operation
+from hereya_tf.guards import Guards
 from hereya_tf.inputs import values
 from hereya_tf.inputs.hereyarc import Hereyarc, plan_defaults, read_hereyarc
 from hereya_tf.inputs.project_file import ProjectFile, read_project_file
@@ -45,6 +46,9 @@ class Prepared(NamedTuple):
     explicit_engine: bool
     # The plan to be applied.
     bundle: "Bundle | None"
+    # What the caller and the package forbid.
+    guards: Guards
+    callers_environment: Mapping[str, str]
 
     def identify(self, salt: bytes) -> "Identity":
         """What a plan made or applied here is for."""
@@ -136,6 +140,8 @@ def prepare(
         warnings=(*request.warnings, *planned.warnings, *vain_wishes(request.redact, package, given)),
         explicit_engine=request.engine.is_given,
         bundle=bundle,
+        guards=request.guards.stricter(project.guards),
+        callers_environment=environment,
     )
 
 

@@ -36,17 +36,24 @@ def open_private(path: Path, *, truncate: bool = False) -> BinaryIO:
     return open(descriptor, "a+b", buffering=0)  # noqa: PTH123 - the caller closes it
 
 
-def write_private(path: Path, text: str) -> Path:
-    """Put `text` into `path` in one step: readers see the old or the new whole, never a part. Raises OSError."""
+def write_private(path: Path, text: str, *, durable: bool = False) -> Path:
+    """Put `text` into `path` in one step: readers see the old or the new whole, never a part. Raises OSError.
+
+    `durable`: it is on the disk for good then, also after a power failure.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open_private(temporary, truncate=True) as file:
             write_all(file.fileno(), text.encode("utf-8", "surrogatepass"))
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except OSError:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+    if durable:
+        sync_directory(path.parent)
     return path
 
 
@@ -55,6 +62,16 @@ def write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def sync_directory(directory: Path) -> None:
+    """Bring the names in a directory to the disk, where the file system can do that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def nameless_file() -> BinaryIO:

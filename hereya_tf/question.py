@@ -16,3 +16,5 @@ class Question(NamedTuple):
     changes: tuple[ChangeEvent, ...] = ()
     # The engine's own words on it, for people.
     difference: str = ""
+    # What is to be done, where that is no plan of the engine's.
+    lines: tuple[str, ...] = ()

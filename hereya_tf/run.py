@@ -6,10 +6,11 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hereya_tf import __version__, events, locks
 from hereya_tf.assigning import prepare_assignment
-from hereya_tf.ending import Ended, Facts, conclude, located_fault, write_report
+from hereya_tf.ending import Ended, Facts, conclude, ended_record, located_fault, write_report
 from hereya_tf.engine import EngineName, Version
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import HereyaError
@@ -23,6 +24,7 @@ from hereya_tf.redaction import Redactor
 from hereya_tf.releases.supply import Listeners, Supply
 from hereya_tf.report.document import Report, make_report
 from hereya_tf.report.story import Story
+from hereya_tf.retries.retrying import Retrying
 from hereya_tf.run_request import RunRequest
 from hereya_tf.runs import history
 from hereya_tf.runs.adoption import adopt_left_over
@@ -78,9 +80,9 @@ class Run:
         interrupt.cancel_requested = self._directory.cancel_requested
         log = Sink(lambda _record, line: self._directory.append(line), self._directory.flush)
         self.story = Story(asked=self._tell_interim)
-        told = Sink(self.story.add, lambda: None)
         self._redactor = Redactor()
-        self._journal = Journal(self.id, self._redactor, (log, told, *sinks))
+        self._journal = Journal(self.id, self._redactor, (log, Sink(self.story.add, lambda: None), *sinks))
+        self._retrying = Retrying(request.retries, emit=self._journal.emit, pause=self._pause)
         self._record: history.RunRecord | None = None
         self._prepared: Prepared | None = None
         self._execution: Execution | None = None
@@ -111,6 +113,13 @@ class Run:
         secret = {name for name, variable in variables.items() if variable.sensitive}
         return reproduce(invocation, self._redactor, secret.union(self._request.redact))
 
+    def early_result(self) -> Mapping[str, Any]:
+        """What is known of the result while the run is on: whose a lock is that it leaves behind, above all."""
+        from hereya_tf.runs.trace import early_result
+
+        assert self._record is not None  # it is written before anything is told
+        return early_result(self.story, self._record)
+
     def _tell_interim(self) -> None:
         """What is known before the end: whoever asked the run to end may not wait for it."""
         try:
@@ -140,6 +149,7 @@ class Run:
             process=identify_ourselves(),
             started=events.timestamp(time.time()),
             version=__version__,
+            user=history.user_name(),
         )
         self._directory.write_record(self._record)
         self._journal.emit(
@@ -201,7 +211,8 @@ class Run:
                 held = turn.enter_context(locked(applicant, self._places.locks))
             self._journal.emit(events.LockAcquired(round(self._timer.parts["wait"], 3)))
             left = {lock.predecessor.run for lock in held if lock.predecessor is not None}
-            if left and self._record is not None:
+            recovers = self._request.operation is Operation.RECOVER
+            if (left or recovers) and self._record is not None:
                 adopt_left_over(self._places.runs, left, self._record, self._warn)
             turn.enter_context(backend_in_place(self._package, prepared.workspace.backend, applicant))
             self._perform(prepared, held)
@@ -212,7 +223,7 @@ class Run:
         # Not before the locks are ours: a run that is killed while it waits is adopted by nobody.
         self._directory.keep_secrets(self._redactor.secrets())
         assignment = prepare_assignment(
-            self._request, prepared, self._directory, self._places.cache, self._asker()
+            self._request, prepared, self._directory, self._places.cache, self._asker(), self.reproduce
         )
         context = Context(
             binary=prepared.binary,
@@ -226,6 +237,7 @@ class Run:
             engine_messages=self._request.engine_messages,
             on_start=lambda step, attempt, process: self._engine_started(held, step, attempt, process),
             may_run_remotely=prepared.may_run_remotely,
+            retrying=self._retrying,
         )
         self._execution = Execution(context, assignment)
         try:
@@ -302,9 +314,7 @@ class Run:
             self._redactor.add(outputs[name].value)
 
     def _warn(self, sentence: str) -> None:
-        self._journal.emit(
-            events.DiagnosticEvent("warning", None, sentence, "", None, None, None),
-        )
+        self._journal.emit(events.DiagnosticEvent("warning", None, sentence, "", None, None, None))
 
     def _told(self, error: HereyaError | None) -> Ended:
         """The end of the run, for the record, the log and every sink."""
@@ -325,6 +335,7 @@ class Run:
             story=self.story,
             # Of a success nobody has to know the values again.
             reproduce=self.reproduce if error is not None else None,
+            record=record,
         )
         reveal = self._request.show_sensitive
         warn = self._warn if self._present is None else None
@@ -332,16 +343,7 @@ class Run:
         result = ended.result
         if record is not None:
             self._directory.write_record(
-                record._replace(
-                    ended=events.timestamp(time.time()),
-                    status=result.status,
-                    exit_code=result.exit_code,
-                    reason=result.reason and self._redactor.text(result.reason),
-                    seconds=result.timings.total,
-                    engine_process=None,
-                    reproduce=facts.reproduce,
-                    failure=result.failure and result.failure.class_,
-                )
+                ended_record(record, result, self._redactor, reproduce=facts.reproduce)
             )
         self._journal.finish(result, ended.revealed if reveal else None)
         self._directory.close()

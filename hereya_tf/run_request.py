@@ -3,16 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import EngineOptions, InitOptions, PlanOptions
 from hereya_tf.engine.wish import AUTOMATIC, EngineWish
 from hereya_tf.errors import HereyaError
-from hereya_tf.events import Operation
+from hereya_tf.events import Operation, Trace
+from hereya_tf.guards import NO_GUARDS, Guards
 from hereya_tf.inputs.given import Given
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.invocation import Invocation
+from hereya_tf.retries import NO_RETRIES, Retries
 from hereya_tf.workspace import GeneratedBackend, Workspace, identify_workspace
+
+
+class RecoveryWish(NamedTuple):
+    """How much of a recovery is wanted, and what proves whose lock was left by a run that died elsewhere."""
+
+    dry_run: bool = False
+    record: Trace | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +44,16 @@ class RunRequest:
     engine_options: EngineOptions
     init_options: InitOptions = commands.USUAL_INIT
     plan_options: PlanOptions = commands.USUAL_PLAN
+    guards: Guards = NO_GUARDS
+    retries: Retries = NO_RETRIES
+    plugin_cache: bool = True
     # Where the plan bundle goes (`plan`), or which one is applied (`apply`).
     bundle: Path | None = None
     wants_difference: bool = False
     wants_plan_document: bool = False
     # The engine's arguments, of `tf`.
     arguments: tuple[str, ...] = ()
+    recovery: RecoveryWish | None = None
     engine_log: Path | None = None
     ignore_cli_args: bool = False
     reinit: bool = False

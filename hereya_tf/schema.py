@@ -12,6 +12,7 @@ from hereya_tf.report.document import LockFacts
 from hereya_tf.report.fates import Fate, ResourceFate
 from hereya_tf.report.story import EngineFacts, StepPart
 from hereya_tf.runs.outcome import Status
+from hereya_tf.runs.trace import RUNNING
 from hereya_tf.stream.message_types import Phase
 from hereya_tf.supervision.interrupt import Reason
 
@@ -31,7 +32,7 @@ _OUTPUT = {
 }
 # What the types leave open.
 _NARROWER: Mapping[tuple[str, str], Any] = {
-    ("Result", "status"): {"enum": list(Status)},
+    ("Result", "status"): {"enum": [*Status, RUNNING]},
     ("Result", "outputs"): {"type": "object", "additionalProperties": _OUTPUT},
     ("Result", "env"): {"type": "object", "additionalProperties": {"type": "string"}},
     ("FailureInfo", "class_"): {"enum": list(FailureClass)},

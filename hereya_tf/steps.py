@@ -11,6 +11,7 @@ from hereya_tf.engine.commands import Step
 from hereya_tf.errors import EngineUnavailable, FailureClass, ShellCommandError
 from hereya_tf.failure.diagnosis import Diagnosis, diagnose, worth_telling
 from hereya_tf.failure.remote_run import REMOTE_RUN_UNCOUNTED, diagnose_remote_run
+from hereya_tf.retries.retrying import Retrying
 from hereya_tf.runs.directory import Capture, RunDirectory
 from hereya_tf.runs.journal import Journal
 from hereya_tf.runs.transcript import Transcript, read_text, render_messages
@@ -52,6 +53,7 @@ class Context(NamedTuple):
     # Whether the package's backend may have plan and apply done elsewhere: that is told as text alone.
     may_run_remotely: bool = False
     memory_kills: Callable[[], int | None] = count_memory_kills
+    retrying: Retrying | None = None
 
 
 class StepOutcome(NamedTuple):

@@ -37,6 +37,16 @@ _ASKED_BECAUSE = {
     "request": "cancelled on request",
 }
 
+# What may pass, by its class.
+_PASSING = {
+    "provider-unavailable": "providers cannot be fetched",
+    "module-unavailable": "a module cannot be fetched",
+    "backend-unreachable": "the backend does not answer",
+    "provider-error": "a provider has failed",
+    "provider-crashed": "a provider did not start",
+    "state-locked": "the state is locked",
+}
+
 
 def visible(text: str) -> str:
     """Text that cannot steer a terminal: escape sequences show as `\\x1b`."""
@@ -48,10 +58,10 @@ def flat(text: str) -> str:
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def listed(pieces: Iterable[str]) -> str:
+def listed(pieces: Iterable[str], conjunction: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`; nothing for nothing."""
     *most, last = tuple(pieces) or ("",)
-    return f"{', '.join(most)} and {last}" if most else last
+    return f"{', '.join(most)} {conjunction} {last}" if most else last
 
 
 def natural(address: str) -> list[tuple[int, str]]:
@@ -119,6 +129,16 @@ def arrived_text(arrived: int, total: int | None) -> str:
     """`1.5 of 20.0 MB`, from bytes."""
     of = "" if total is None else f" of {total / _MEGABYTE:.1f}"
     return f"{arrived / _MEGABYTE:.1f}{of} MB"
+
+
+def passing_text(failure_class: str) -> str:
+    """Why something is tried again, from the class of its failure."""
+    return _PASSING.get(failure_class, failure_class.replace("-", " "))
+
+
+def again_text(record: Record) -> str:
+    """`again in 4.2s: the backend does not answer`, from a `retry` event."""
+    return f"again in {format_seconds(record['after_seconds'])}: {passing_text(record['class'])}"
 
 
 def failed_text(exit_code: int | None) -> str:

@@ -15,8 +15,8 @@ from hereya_tf.bundle.identity import LARGEST_LOCK_FILE
 from hereya_tf.bundle.manifest import Manifest, NewerFormatError, decode_manifest, encode_manifest
 from hereya_tf.engine.evidence import LOCK_FILE
 from hereya_tf.errors import BadInput, HereyaError, NoRoom
-from hereya_tf.package.declarations import read_lock_selections
-from hereya_tf.private import open_private, write_all
+from hereya_tf.package.lock_file import read_lock_selections
+from hereya_tf.private import open_private, sync_directory, write_all
 from hereya_tf.reading import read_regular_file, reason
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def write_bundle(path: Path, *, plan: Path, lock_file: bytes | None, manifest: M
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
-        _sync_directory(target.parent)
+        sync_directory(target.parent)
     except OSError as error:
         raise _cannot_write(path, error) from error
     finally:
@@ -275,16 +275,6 @@ def _no_room(path: Path, error: OSError) -> NoRoom:
     return NoRoom(
         f"the plan cannot be written to `{path}`: {reason(error)}", "free some space, and start again"
     )
-
-
-def _sync_directory(directory: Path) -> None:
-    """Best effort: not every file system takes it."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _cannot_write(path: Path, error: OSError) -> HereyaError:

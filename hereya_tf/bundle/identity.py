@@ -14,7 +14,8 @@ from hereya_tf.engine.evidence import LOCK_FILE
 from hereya_tf.inputs.values import GeneratedFile, Values, decode_by_type
 from hereya_tf.inputs.variable_files import automatic_files
 from hereya_tf.package import Package, Variable, configuration_files
-from hereya_tf.package.declarations import read_attribute_texts, read_lock_selections, read_module_sources
+from hereya_tf.package.declarations import read_attribute_texts, read_module_sources
+from hereya_tf.package.lock_file import read_lock_selections
 from hereya_tf.reading import read_regular_file
 from hereya_tf.saved_backend import read_saved_backend
 from hereya_tf.workspace import Workspace

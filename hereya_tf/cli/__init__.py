@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "init": ("hereya_tf.cli.operations", "init", "Fetch providers and modules, set up the backend."),
     "validate": ("hereya_tf.cli.operations", "validate", "Check a package without its backend."),
     "tf": ("hereya_tf.cli.tf", "tf", "Any engine command under the same lock and backend."),
+    "recover": ("hereya_tf.cli.recover", "recover", "After a crash: what happened, and repairs."),
     "engine": ("hereya_tf.cli.engine", "engine", "Engines that are installed: download, verify, remove."),
     "lock": ("hereya_tf.cli.lock", "lock", "Who holds a lock, and who waits for it."),
     "runs": ("hereya_tf.cli.runs", "runs", "The history of runs; cancel a live one."),

@@ -20,6 +20,7 @@ from hereya_tf.redaction import Redactor
 from hereya_tf.report.document import Report
 from hereya_tf.run import Run
 from hereya_tf.run_request import RunRequest
+from hereya_tf.runs.journal import Sink
 from hereya_tf.runs.upkeep import prune_now_and_then
 from hereya_tf.supervision.interrupt import Interrupt, Request, signals_ask
 from hereya_tf.ui.outlet import Outlet
@@ -29,6 +30,8 @@ READER_PATIENCE_SECONDS = 30.0
 # What they print is what they are for: without it they have failed.
 _ASKED_FOR_WORDS = (Operation.OUTPUT, Operation.PLAN, Operation.DRIFT)
 _PLAN_FILES = ("plan_json", "plan_text")
+# After these a result file that was left by a killed run says enough of it.
+_TELL_MORE = frozenset(("run_started", "step_started", "heartbeat", "cancelling"))
 
 
 def conduct(request: RunRequest, options: dict[str, Any], environment: Mapping[str, str]) -> int:
@@ -50,6 +53,9 @@ class _Conduct:
         self._talk = choose_talk(request.operation, options, self._ci)
         self._warned: set[str] = set()
         self._results: dict[str, CallersFile] = {}
+        self._run: Run | None = None
+        # Whether the result file has been replaced by one with an early result.
+        self._is_early = False
         is_output = request.operation is Operation.OUTPUT
         self._presenter = OutputPresenter(options, environment, self._stdout, self._ci) if is_output else None
 
@@ -63,11 +69,12 @@ class _Conduct:
                 environment=self._environment,
                 places=self._places,
                 interrupt=self._interrupt,
-                sinks=sinks(self._options, self._stdout, self._talk, log, self._ci),
+                sinks=[*sinks(self._options, self._stdout, self._talk, log, self._ci), self._early_results()],
                 ask=self._talk.ask,
                 present=self._present if self._presenter is not None or self._plan_files else None,
                 interim=self._tell_interim,
             )
+            self._run = run
             ended = run.execute()
             # Asked before we began to wait for readers: whoever asks again has waited long enough.
             asked = self._interrupt.request
@@ -106,6 +113,22 @@ class _Conduct:
                     request = _refused(request, option, path)
         return request
 
+    def _early_results(self) -> Sink:
+        """Keeps a result in its file from the beginning: whoever kills us leaves it there."""
+        has_lock = False
+
+        def write(record: Mapping[str, Any], _line: str) -> None:
+            nonlocal has_lock
+            kind = record["type"]
+            has_lock = has_lock and kind != "step_started"
+            is_first = kind in events.NEED_THE_LOCK and not has_lock
+            has_lock = has_lock or is_first
+            if (is_first or kind in _TELL_MORE) and "result_file" in self._results and self._run is not None:
+                path = self._options["result_file"]
+                self._is_early = put_whole(path, _line_of(self._run.early_result())) or self._is_early
+
+        return Sink(write, lambda: None)
+
     def _present(self, execution: Execution, redactor: Redactor) -> None:
         if self._presenter is not None:
             self._presenter.present(execution.outputs, redactor)
@@ -123,13 +146,24 @@ class _Conduct:
     def _tell(self, ended: Ended) -> list[CallersFile]:
         """Reports, results and what stands on the screen, written as far as nobody has to be waited for."""
         reports = [file for path in self._options["report_file"] for file in self._report(ended.report, path)]
-        if "result_file" in self._results:
+        if "result_file" in self._results and not self._put_result(_result_line(ended.revealed)):
             self._results["result_file"].write(_result_line(ended.revealed))
             self._results["result_file"].flush()
         self._ci.tell(ended.report, self._warn)
         if not self._options["json_output"]:
             print_results(ended, self._options, self._stdout, self._ci, self._presenter)
         return [*reports, *self._results.values()]
+
+    def _put_result(self, line: str) -> bool:
+        """Put the result in the place of an early one; whether that is all there is to do."""
+        if not self._is_early:
+            return False
+        path = self._options["result_file"]
+        if put_whole(path, line):
+            return True
+        # The file that was opened first is not the one that has this name now.
+        self._results["result_file"] = self._file(path)
+        return False
 
     def _report(self, report: Report, path: str) -> list[CallersFile]:
         """Write a report; returns what may have to be waited for."""
@@ -189,7 +223,12 @@ def _refused(request: RunRequest, option: str, path: str) -> RunRequest:
 
 
 def _result_line(result: events.Result) -> str:
-    record = events.record_of(result, sequence=0, seconds=0.0, run="")
+    return _line_of(events.record_of(result, sequence=0, seconds=0.0, run=""))
+
+
+def _line_of(result: Mapping[str, Any]) -> str:
+    """A result as its file has it: without what every event has around it."""
+    record = {**result}
     for name in ("v", "seq", "ts", "run", "type"):
         del record[name]
     return events.encode(record) + "\n"

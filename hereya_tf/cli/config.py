@@ -13,10 +13,12 @@ from hereya_tf.cli.groups import HelpfulGroup
 from hereya_tf.cli.option_table import every_option
 from hereya_tf.cli.option_types import SETTINGS, Amount, GroupedOption, NamedArgument, place_of
 from hereya_tf.cli.settings import read_settings
+from hereya_tf.engine.wish import is_address
 
 if TYPE_CHECKING:
     from hereya_tf.inputs.hereyarc import Hereyarc
     from hereya_tf.inputs.project_file import ProjectFile
+    from hereya_tf.retries import RetryRule
 
 # Their values may be secrets.
 _NAMES_ONLY = ("param", "env", "backend-config", "engine-arg")
@@ -37,7 +39,7 @@ def config() -> None:
     """What is configured, and where.
 
     Keys of your own `config.toml` are the names of options: `lock-timeout = "5m"`, `refresh = false`,
-    `var-file = ["a.tfvars"]`.
+    `var-file = ["a.tfvars"]`. Tables `[[retry]]` with `class` and `text` say which errors may pass, too.
 
     \b
     What wins, from high to low:
@@ -46,6 +48,8 @@ def config() -> None:
       3. the package's `hereya-tf.toml`: engine-version, var-files, [parameters]
       4. your own `config.toml`
       5. the defaults
+
+    A package may also set max-destroy and protect: what is stricter holds, whoever says it.
     """
 
 
@@ -65,6 +69,8 @@ def show(context: click.Context, /, package: str, json_output: bool) -> None:
     from hereya_tf.inputs.hereyarc import read_hereyarc
 
     options = list(_options(context))  # first: what is wrong with the caller's own is told first
+    settings = context.meta[SETTINGS]
+    rules = settings.rules if settings is not None else ()
     project = _read_project(Path(package))
     hereyarc = project.over(read_hereyarc(Path(package)))
     options = [_with_engine(option, hereyarc) for option in _settle(options, project)]
@@ -74,6 +80,10 @@ def show(context: click.Context, /, package: str, json_output: bool) -> None:
             {
                 "options": [setting._asdict() for setting in options],
                 "parameters": [setting._asdict() for setting in parameters],
+                "retry": [
+                    {"class": rule.failure_class, "text": [*map(_harmless, rule.text)], "source": rule.source}
+                    for rule in rules
+                ],
             }
         )
         return
@@ -81,6 +91,7 @@ def show(context: click.Context, /, package: str, json_output: bool) -> None:
     rows = [setting for setting in options if setting.source == _DEFAULT]
     rows += [setting for setting in options if setting.source != _DEFAULT]
     rows += [parameter._replace(name=f"parameter {parameter.name}") for parameter in parameters]
+    rows += [Setting("retry", _rule_text(rule), rule.source) for rule in rules]
     print_table(("OPTION", "VALUE", "FROM"), [(row.name, _text(row.value), row.source) for row in rows])
 
 
@@ -123,11 +134,17 @@ def _shown(option: GroupedOption, value: Any) -> Any:
 def _harmless(text: str) -> str:
     """Of an address, such as that of a mirror, nothing that opens doors: no password, and no query."""
     if "://" not in text:
-        return text
+        return f"{_HIDDEN}@{text.rpartition('@')[2]}" if is_address(text) else text
     from hereya_tf.redaction import Redactor
 
     place, mark, _ = Redactor().text(text).partition("?")
     return f"{place}{mark}{_HIDDEN}" if mark else place
+
+
+def _rule_text(rule: "RetryRule") -> str:
+    """`provider-error with "…" and "…"`."""
+    said = " and ".join(f'"{_harmless(text)}"' for text in rule.text)
+    return f"{rule.failure_class or 'any class'}{' with ' if said else ''}{said}"
 
 
 def _name_only(entry: str) -> str:
@@ -145,8 +162,12 @@ def _settle(options: Sequence[Setting], project: "ProjectFile") -> Iterator[Sett
             yield option
             continue
         setting = Setting(option.name, source.values[key], f"{source.shown}:{source.line(key)}")
-        if option.name == "var-file":  # none takes the other's place
+        if option.name in ("var-file", "protect"):  # none takes the other's place
             yield from (setting, option) if option.value else (setting,)
+        elif option.name == "max-destroy":
+            yield min(
+                (each for each in (option, setting) if each.value is not None), key=lambda each: each.value
+            )
         else:
             yield option if option.source.startswith("HEREYA_TF_") else setting
 

@@ -11,10 +11,12 @@ from click.core import ParameterSource
 from hereya_tf.cli.combinations import refuse_misuse
 from hereya_tf.cli.engine_options import wish_of
 from hereya_tf.cli.groups import Misuse
+from hereya_tf.cli.guard_options import guards_of
 from hereya_tf.cli.honours import ENGINE_STEPS
 from hereya_tf.cli.option_types import REFUSAL, NamedArgument, Words
 from hereya_tf.cli.options import RunCommand, ordered_inputs, run_options
 from hereya_tf.events import Operation
+from hereya_tf.words import listed
 
 _PACKAGE = "HEREYA_TF_PACKAGE"
 _ASKS = (Operation.PROVISION, Operation.DESTROY)
@@ -219,6 +221,7 @@ def run_operation(context: click.Context, operation: Operation, options: dict[st
     options["engine_arg"] = _engine_arguments(context, operation, options["engine_arg"])
     _refuse_unknown_forms(options["report_file"])
     options["engine_wish"] = wish_of(context, options)
+    options["guards"] = guards_of(context, options)
     inputs = ordered_inputs(context, ("param", "param_file", "var_file"))
     try:
         invocation = invocation_of(context, operation, options)
@@ -237,14 +240,9 @@ def _refuse_unknown_forms(files: Iterable[str]) -> None:
 
         if format_of(file) is None:
             raise Misuse(
-                f"`--report-file {file}` has none of the endings {_listed(SUFFIXES)}",
+                f"`--report-file {file}` has none of the endings {listed(f'`{each}`' for each in SUFFIXES)}",
                 "the ending says what the report is to be",
             )
-
-
-def _listed(words: Iterable[str]) -> str:
-    *most, last = (f"`{word}`" for word in words)
-    return f"{', '.join(most)} and {last}"
 
 
 def _engine_arguments(

@@ -7,15 +7,19 @@ import click
 
 from hereya_tf.cli.honours import ENGINE_STEPS, honours
 from hereya_tf.cli.option_types import (
+    AddressPattern,
     Count,
     Duration,
     GroupedOption,
     Limit,
     Line,
+    Number,
+    ShellWords,
     Size,
     UnhonouredOption,
 )
 from hereya_tf.events import Operation
+from hereya_tf.words import listed
 
 if TYPE_CHECKING:
     from hereya_tf.runs.retention import Limits
@@ -76,6 +80,8 @@ ROWS = (
          help="Take an engine that is missing from this mirror, and ask nobody else."),
     _row("Engine", "--engine-arg", **_LINES, metavar="STEP=ARG", help="One more argument for {steps}."),
     _row("Engine", "--engine-log", metavar="FILE", help="The engine's own trace log (holds secrets)."),
+    _row("Engine", "--no-plugin-cache", **_FLAG,
+         help="Do not keep providers in the cache that all packages share."),
     _row("Engine", "--ignore-cli-args", **_FLAG, help="Run although TF_CLI_ARGS* is set, without it."),
 
     _row("Limits", "--timeout", type=_DURATION, help="For everything, waiting included."),
@@ -103,6 +109,24 @@ ROWS = (
     _row("Choices", "--migrate-state", **_FLAG, help="Copy the state to the backend as it is now (with --yes)."),
     _row("Choices", "--lockfile", type=click.Choice(("readonly",)), metavar="readonly",
          help="Fail rather than change the dependency lock file."),
+
+    _row("Guards", "--max-destroy", type=Number(), metavar="N",
+         help="Refuse a plan that destroys more than N resources, replaced ones included."),
+    _row("Guards", "--protect", type=AddressPattern(), multiple=True, metavar="PATTERN",
+         help="Refuse a plan that destroys, replaces or forgets this or what is below it, such as `module.db` or"
+              " `*.aws_db_instance.*`."),
+    _row("Guards", "--expect-no-changes", **_FLAG, help="Refuse a plan that changes anything."),
+    _row("Guards", "--policy", type=ShellWords(), metavar="COMMAND",
+         help="Refuse a plan unless this command, with the plan's JSON on its stdin, ends with exit code 0."),
+
+    _row("Repairs", "--dry-run", **_FLAG, help="Tell what is broken and what would be done, and do nothing."),
+    _row("Repairs", "--record", metavar="FILE",
+         help="The --result-file of a run that died with its machine, to prove whose lock it is."),
+
+    _row("Retries", "--retries", type=Number(), metavar="N", default=0, show_default=True,
+         help="Try a step again up to N times after a failure that may pass, such as a registry's."),
+    _row("Retries", "--retry-lock", **_FLAG, help="Also when the state is locked by somebody else."),
+    _row("Retries", "--retry-apply", **_FLAG, help="Also after something was changed."),
 
     _row("Output", "--out", metavar="BUNDLE", help="Keep the plan in this private file, for `apply`."),
     _row("Output", "--plan-json", metavar="FILE", help="The plan as the engine's JSON, into a private file."),
@@ -142,7 +166,7 @@ _JSON_OF_OUTPUT = "The engine's own JSON of all outputs, as by --format json."
 
 def options_for(operation: Operation) -> Iterator[GroupedOption]:
     """All options as the operation takes them; what it does not honour is hidden, and refused when given."""
-    steps = _alternatives(ENGINE_STEPS[operation])
+    steps = listed(ENGINE_STEPS[operation], "or")
     for row in ROWS:
         if not honours(operation, row.name):
             yield UnhonouredOption(row.names, group=row.group, operation=operation, **row.settings)
@@ -172,8 +196,3 @@ def history_limits(options: Mapping[str, Any]) -> "Limits":
     from hereya_tf.runs.retention import Limits
 
     return Limits(options["history_age"], options["history_count"], options["history_bytes"])
-
-
-def _alternatives(words: tuple[str, ...]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} or {last}" if most else last

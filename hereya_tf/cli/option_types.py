@@ -49,14 +49,21 @@ class Count(click.types.IntParamType):
     """A whole number from 1 on."""
 
     name = "number"
+    lowest = 1
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number."""
         text = str(value)
         # Python refuses to read numbers of thousands of digits.
-        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
-            self.fail(f"`{value}` is not a whole number from 1 on", param, ctx)
+        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= self.lowest):
+            self.fail(f"`{value}` is not a whole number from {self.lowest} on", param, ctx)
         return int(text)
+
+
+class Number(Count):
+    """A whole number from 0 on."""
+
+    lowest = 0
 
 
 class Size(Amount):
@@ -110,6 +117,35 @@ class Line(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text as it is."""
+        return str(value)
+
+
+class AddressPattern(Line):
+    """A pattern of addresses; no address begins or ends with a space."""
+
+    name = "pattern"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The pattern. One that is empty is refused: it would protect nothing, without a word."""
+        text = str(value).strip()
+        if not text:
+            self.fail("the pattern is empty", param, ctx)
+        return text
+
+
+class ShellWords(click.ParamType[str]):
+    """A command as one text, which has to be one that a shell could split."""
+
+    name = "command"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is."""
+        from hereya_tf.guards.command import split_command
+
+        try:
+            split_command(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         return str(value)
 
 

@@ -54,7 +54,12 @@ class RunCommand(HelpfulCommand):
         rest = super().parse_args(ctx, args)
         _, _, order = self.make_parser(ctx).parse_args(args=given)
         ctx.meta["hereya_tf.order"] = [parameter.name for parameter in order]
-        ctx.params = {**_ARGUMENTS, **ctx.params}
+        settings = ctx.meta.get(SETTINGS)
+        ctx.params = {
+            **_ARGUMENTS,
+            **ctx.params,
+            "retry_rules": settings.rules if settings is not None else (),
+        }
         if not ctx.resilient_parsing:
             self._settle(ctx)
         return rest

@@ -19,7 +19,8 @@ from hereya_tf.inputs.given import (
 from hereya_tf.inputs.request import Request, read_request
 from hereya_tf.inputs.values import VariableFile
 from hereya_tf.invocation import Invocation
-from hereya_tf.run_request import RunRequest
+from hereya_tf.retries import Retries
+from hereya_tf.run_request import RecoveryWish, RunRequest
 from hereya_tf.workspace import generate_backend
 
 _NOTHING_ASKED = Request(None, None, (), (), None, None, None, None, ())
@@ -86,6 +87,14 @@ def _build(operation: Operation, options: dict[str, Any], inputs: list[tuple[str
             refresh=options["refresh"],
             extra=extra,
         ),
+        guards=options["guards"],
+        retries=Retries(
+            options["retries"],
+            apply=options["retry_apply"],
+            lock=options["retry_lock"],
+            rules=options.get("retry_rules", ()),
+        ),
+        plugin_cache=not options["no_plugin_cache"],
         **_wishes(operation, options),
         engine_log=_private_log(options["engine_log"]),
         ignore_cli_args=options["ignore_cli_args"],
@@ -132,10 +141,20 @@ def _wishes(operation: Operation, options: dict[str, Any]) -> dict[str, Any]:
             }
         case Operation.TF:
             return {"arguments": tuple(options["arguments"])}
+        case Operation.RECOVER:
+            return {"recovery": _recovery(options)}
         case Operation.OUTPUT | Operation.VALIDATE:
             return {}
         case _:
             assert_never(operation)
+
+
+def _recovery(options: dict[str, Any]) -> RecoveryWish:
+    """Raises BadInput for a record that proves nothing."""
+    from hereya_tf.recovery.records import read_record_file
+
+    record = options["record"]
+    return RecoveryWish(options["dry_run"], None if record is None else read_record_file(Path(record)))
 
 
 def _bundle_to_write(path: str | None) -> Path | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hereya_tf.cli.ci import CI
 from hereya_tf.cli.front import wants_color
 from hereya_tf.ending import Ended, PlanView
-from hereya_tf.errors import BadInput
+from hereya_tf.errors import BadInput, FailureClass
 from hereya_tf.events import Operation
 from hereya_tf.redaction import Redactor
 from hereya_tf.report.document import Report
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hereya_tf.outputs.formats import OutputFormat, Rendered, Row
 
 _STDOUT = 1
+# Of a plan that a guard, whichever, has something against.
+_GUARDED = FailureClass.PROTECTED.exit_code
 _MASKING_PATIENCE_SECONDS = 10.0
 
 
@@ -34,16 +36,20 @@ def print_results(
 ) -> None:
     """Write them for people and shells; with `--json` the events have said it all."""
     result, stderr = ended.result, ci.stderr
+    if result.recovery is not None:
+        _print_recovery(ended, options, stdout, ci)
     if ended.is_told:
         pass  # what failed has written to our streams itself
     elif not result.success:
+        if ended.plan is not None and result.operation == Operation.PLAN and result.exit_code == _GUARDED:
+            _print_plan(ended.plan, Operation.PLAN, options, stdout, ci)
         _print_failure(ended.report, result.report, stderr, color=wants_color(options["color"]))
     elif ended.plan is not None and result.operation in (Operation.PLAN, Operation.DRIFT):
-        color = wants_color(options["color"], _STDOUT)
-        lines = _plan(ended.plan, Operation(result.operation), color=color)
-        _write_lines(stdout, [ci.results.talk(line) for line in lines])
+        _print_plan(ended.plan, Operation(result.operation), options, stdout, ci)
         if options["out"] and not options["quiet"]:
             stderr.write(f"the plan is kept in `{options['out']}`, for `hereya-tf apply`\n")
+    elif result.operation == Operation.RECOVER:
+        pass
     elif presenter is not None:
         presenter.print(stderr)
     else:
@@ -185,6 +191,13 @@ def _tell_withheld(names: Sequence[str], options: Mapping[str, Any], stderr: Out
         stderr.write(f"left out because they are sensitive: {listed} (--show-sensitive shows them)\n")
 
 
+def _print_plan(
+    plan: PlanView, operation: Operation, options: Mapping[str, Any], stdout: Outlet, ci: CI
+) -> None:
+    lines = _plan(plan, operation, color=wants_color(options["color"], _STDOUT))
+    _write_lines(stdout, [ci.results.talk(line) for line in lines])
+
+
 def _plan(plan: PlanView, operation: Operation, *, color: bool) -> list[str]:
     from hereya_tf.ui.plan_table import difference_lines, plan_lines
 
@@ -194,6 +207,18 @@ def _plan(plan: PlanView, operation: Operation, *, color: bool) -> list[str]:
     title = "Drift" if operation is Operation.DRIFT else "Plan"
     table = plan_lines(plan.changes, plan.counts, width=None, height=None, color=color, title=title)
     return [*difference, *([""] if difference else []), *table]
+
+
+def _print_recovery(ended: Ended, options: Mapping[str, Any], stdout: Outlet, ci: CI) -> None:
+    """The story and the repairs; who was asked has them on the screen already."""
+    from hereya_tf.recovery.telling import closing_lines, recovery_lines
+
+    recovery = ended.result.recovery
+    assert recovery is not None
+    lines = [] if ended.was_asked else list(recovery_lines(recovery))
+    closing = closing_lines(recovery, success=ended.result.success, dry_run=options["dry_run"])
+    for line in (*lines, *([""] if lines else []), *closing):
+        stdout.write(ci.results.talk(f"{visible(line)}\n"))
 
 
 def _print_failure(report: Report, path: str | None, stderr: Outlet, *, color: bool) -> None:

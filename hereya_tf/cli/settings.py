@@ -12,7 +12,7 @@ from hereya_tf.cli.places import find_config
 OTHER_VARIABLES = frozenset(
     f"HEREYA_TF_{name}"
     for name in ("PACKAGE", "STATE_DIR", "CACHE_DIR", "CONFIG_DIR", "DEBUG", "ENGINE_KEYS")
-)
+) | frozenset(f"HEREYA_TF_POLICY_{name}" for name in ("OPERATION", "PACKAGE", "WORKSPACE", "RUN"))
 # Of 26 letters so alike that two of them may be wrong.
 _CLOSE = 0.92
 

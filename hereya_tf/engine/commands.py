@@ -35,11 +35,21 @@ class Step(StrEnum):
     STATE = "state"
     SHOW = "show"
     VALIDATE = "validate"
+    UNTAINT = "untaint"
+    FORCE_UNLOCK = "force-unlock"
     TF = "tf"
 
 
 # Their stdout is one document and no messages: it may hold every value there is, and is nobody's to see.
-DOCUMENT_STEPS = (Step.OUTPUT, Step.WORKSPACE, Step.STATE, Step.SHOW, Step.VALIDATE)
+DOCUMENT_STEPS = (
+    Step.OUTPUT,
+    Step.WORKSPACE,
+    Step.STATE,
+    Step.SHOW,
+    Step.VALIDATE,
+    Step.UNTAINT,
+    Step.FORCE_UNLOCK,
+)
 # The steps that `--engine-arg` can add to.
 TAKES_ARGUMENTS = (Step.INIT, Step.PLAN, Step.APPLY, Step.DESTROY)
 
@@ -162,6 +172,11 @@ def apply_plan_arguments(
     )
 
 
+def applies_saved_plan(arguments: Sequence[str]) -> bool:
+    """Whether these are the arguments of `apply_plan_arguments`: nothing else is applied without approval."""
+    return arguments[0] == Step.APPLY and "-auto-approve" not in arguments
+
+
 def show_arguments(plan: Path, *, json: bool, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
     """A saved plan: the engine's own words on it, or (`json`) all that is in it, sensitive values too."""
     return (Step.SHOW, *(("-json",) if json else ()), "-no-color", *_variables(variable_files), str(plan))
@@ -185,6 +200,40 @@ def workspace_list_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[st
 def state_pull_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
     """The state as one JSON document with all its secrets, nothing where there is none; takes no lock of it."""
     return (Step.STATE, "pull", "-no-color", *_variables(variable_files))
+
+
+def state_push_arguments(
+    options: EngineOptions, file: Path, *, locks: bool = True, variable_files: Sequence[Path] = ()
+) -> tuple[str, ...]:
+    """Store the state in `file`; the engine refuses one of another lineage, or older than what is there.
+
+    `locks`: take the state's lock for it, which is for who does not have it yet.
+    """
+    lock = _lock_timeout(options) if locks else "-lock=false"
+    return (Step.STATE, "push", "-no-color", lock, *_variables(variable_files), str(file))
+
+
+def lock_probe_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
+    """Take the state's lock and let it go again: it looks for a resource that no state has, and writes nothing.
+
+    Measured on Terraform 1.11.4 and 1.15.5: unlike `plan` it reads no configuration but the backend's, starts no
+    provider, asks for no variable and no data source; unlike `state push` it has nothing to write; and
+    `force-unlock` with a made-up ID, which another backend would refuse with the holder's, unlocks an `http` one.
+    """
+    nothing = "terraform_data.hereya_tf_looks_for_the_lock"
+    return (
+        Step.UNTAINT,
+        "-allow-missing",
+        "-lock-timeout=0s",
+        "-no-color",
+        *_variables(variable_files),
+        nothing,
+    )
+
+
+def force_unlock_arguments(identifier: str, *, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
+    """Take away the lock with this ID, whoever holds it; an `http` backend does not even compare the ID."""
+    return (Step.FORCE_UNLOCK, "-force", "-no-color", *_variables(variable_files), identifier)
 
 
 def refuse_cli_args(environment: Mapping[str, str], *, ignore: bool) -> None:

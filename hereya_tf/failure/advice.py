@@ -23,7 +23,8 @@ _FETCHABLE = (
     "give git its credentials without a question: a credential helper, a deploy key, a known host key"
 )
 _FEWER = "it was too much at once: run it again, with `--parallelism 2`"
-_AGAIN = "it looks like the network: run it again before anything else"
+AGAIN = "it looks like the network: run it again before anything else, or let `--retries 3` do that"
+"""For what may pass; of no use to whoever has tried again."""
 _IN_REACH = "check that this machine reaches `HOST`, and the proxy (`HTTPS_PROXY`), then run it again"
 _OWN_DATA = "what Terraform before 1.15 prints under `Lock Info` here is its own data, not the holder's"
 _ROOM = "make room first, or it cannot be stored: `df -h .`"
@@ -96,7 +97,7 @@ def advise(failure_class: Class, own: tuple[str, ...], at: Circumstances) -> tup
         case Class.PROVIDER_ERROR if at.transient and holds_one_of(at.text, THROTTLING):
             return (_FEWER, *hints)
         case _:
-            return (_AGAIN, *hints) if at.transient else hints
+            return (AGAIN, *hints) if at.transient else hints
 
 
 def _with_names(hints: tuple[str, ...], variables: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
 """Which file on this machine holds a state that cannot be read (I/O)."""
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hereya_tf.reading import read_regular_file
 from hereya_tf.saved_backend import read_saved_backend
+from hereya_tf.states.local import Condition, inspect_state
 
 _STATE = "terraform.tfstate"
 _LOCAL = "local"
@@ -18,7 +18,7 @@ def find_broken_state(package: Path, environment: Mapping[str, str]) -> str | No
     `environment` is the engine's: it names the data directory and the workspace.
     """
     for path in _candidates(package / environment.get("TF_DATA_DIR", ".terraform"), environment):
-        if _is_broken(package / path):
+        if inspect_state(package / path).condition is Condition.BROKEN:
             return path
     return None
 
@@ -40,16 +40,3 @@ def _selected(data_directory: Path) -> str:
     with contextlib.suppress(OSError, ValueError):
         return read_regular_file(data_directory / "environment").decode().strip()
     return ""
-
-
-def _is_broken(path: Path) -> bool:
-    """Whether a file is there, and is no state: what is empty is one, of nothing."""
-    try:
-        text = read_regular_file(path)
-    except (OSError, ValueError):
-        return False
-    try:
-        document = json.loads(text) if text.strip() else {"version": None}
-    except (ValueError, RecursionError):
-        return True
-    return not isinstance(document, dict) or "version" not in document

@@ -7,10 +7,18 @@ from hereya_tf.errors import FailureClass
 from hereya_tf.stream.message_types import Diagnostic
 
 
+class Symptom(NamedTuple):
+    """One of the errors that came together: the class that it would mean alone, and what it says in one line."""
+
+    failure_class: FailureClass
+    text: str
+
+
 class Diagnosis(NamedTuple):
     """What a failure is and what to do about it.
 
-    `needs_init`: the engine wants an init first. `transient`: the same may well succeed when tried again.
+    `needs_init`: the engine wants an init first. `transient`: what the sentence tells may well not happen again.
+    `symptoms` are all that was found, in no order.
     """
 
     failure_class: FailureClass
@@ -18,6 +26,7 @@ class Diagnosis(NamedTuple):
     hints: tuple[str, ...] = ()
     needs_init: bool = False
     transient: bool = False
+    symptoms: tuple[Symptom, ...] = ()
 
 
 def diagnose(
@@ -44,7 +53,8 @@ def diagnose(
     from hereya_tf.failure.process_end import ProcessEnd
 
     end = ProcessEnd(exit_code, signal, stderr, out_of_memory)
-    return Diagnosis(*explain(errors, end, engine_name, failed, private, state))
+    explained = explain(errors, end, engine_name, failed, private, state)
+    return Diagnosis(*explained[:5], tuple(Symptom(*symptom) for symptom in explained[5]))
 
 
 def worth_telling(errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -13,23 +13,15 @@ from hereya_tf.failure.advice import Circumstances, advise
 from hereya_tf.failure.human_errors import read_human_errors
 from hereya_tf.failure.lock_info import INFO, lock_sentence, read_lock, shows_own_lock
 from hereya_tf.failure.process_end import ProcessEnd, causes_of
-from hereya_tf.failure.rule import ANY, Rule, Scene, holds_one_of
+from hereya_tf.failure.rule import ANY, Rule, Scene, holds_one_of, spoken, words
 from hereya_tf.failure.sentence import clipped, placed, sentence_of
 from hereya_tf.failure.state_rules import LOCK_SUMMARIES, LOSS_RULES
 from hereya_tf.failure.telling import git_words, host_of, is_of_a_module, tell_state, variable_name
+from hereya_tf.retries.rules import may_pass
 from hereya_tf.stream.message_types import Diagnostic
 
 _NOWHERE = Scene()
 _ENGINE_NAMES = {"terraform": "Terraform", "tofu": "OpenTofu"}
-# Worth another try when the network, or a limit of requests, was at fault.
-_TRANSIENT = frozenset(
-    (
-        FailureClass.PROVIDER_UNAVAILABLE,
-        FailureClass.MODULE_UNAVAILABLE,
-        FailureClass.BACKEND_UNREACHABLE,
-        FailureClass.PROVIDER_ERROR,
-    )
-)
 # What fails so fails at a resource, and an engine does not always say at which.
 _OF_A_RESOURCE = (
     FailureClass.PROVIDER_ERROR,
@@ -54,7 +46,7 @@ def explain(
     failed: Collection[str],
     private: str,
     state: str | None,
-) -> tuple[FailureClass, str, tuple[str, ...], bool, bool]:
+) -> tuple[FailureClass, str, tuple[str, ...], bool, bool, tuple[tuple[FailureClass, str], ...]]:
     """The fields of a diagnosis."""
     engine = _ENGINE_NAMES.get(engine_name, engine_name)
     said = _said(errors, end.stderr)
@@ -76,7 +68,8 @@ def explain(
         sentence + more,
         tuple(hint.replace("ENGINE", engine_name) for hint in told),
         any(finding.needs_init for finding in findings),
-        _is_transient(chosen.failure_class, text),
+        may_pass(chosen.failure_class, text),
+        tuple(map(_symptom, findings)),
     )
 
 
@@ -90,7 +83,7 @@ def find_holder(errors: Sequence[Diagnostic]) -> dict[str, str]:
 
 def without_umbrella(errors: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     """The errors without the one that only says that init has met others, unless it is alone."""
-    causes = [error for error in errors if not _words(error.summary).startswith(rules.UMBRELLA)]
+    causes = [error for error in errors if not words(error.summary).startswith(rules.UMBRELLA)]
     return causes or errors
 
 
@@ -98,7 +91,7 @@ def _said(errors: Sequence[Diagnostic], stderr: str) -> Sequence[Diagnostic]:
     """The errors that say something, each once: of the stream, else in human form."""
     for candidates in (errors, read_human_errors(clipped(stderr))):
         said = list(_once(map(_clipped, candidates)))
-        if any(not _words(error.summary).startswith(rules.UMBRELLA) for error in said):
+        if any(not words(error.summary).startswith(rules.UMBRELLA) for error in said):
             return said
     return list(map(_clipped, errors))
 
@@ -143,22 +136,12 @@ def _is_echo(diagnostic: Diagnostic) -> bool:
     )
 
 
-def _words(text: str) -> str:
-    """The text on one line, as Terraform says it."""
-    return " ".join(text.split()).replace("OpenTofu", "Terraform")
-
-
 def _text(diagnostic: Diagnostic) -> str:
-    return f"{_words(diagnostic.summary)} {_words(diagnostic.detail)}"
-
-
-def _spoken(text: str) -> str:
-    """In lower case and without addresses on the network: what is in them, somebody has chosen."""
-    return " ".join(word for word in text.lower().split(" ") if "://" not in word)
+    return f"{words(diagnostic.summary)} {words(diagnostic.detail)}"
 
 
 def _judge(diagnostic: Diagnostic, failed: bool, scene: Scene = _NOWHERE) -> _Finding:
-    summary, text = _words(diagnostic.summary), _text(diagnostic)
+    summary, text = words(diagnostic.summary), _text(diagnostic)
     shown = _public(diagnostic, scene)
     for table in (rules.QUOTING_RULES, LOSS_RULES):
         if rule := _match(table, summary, text):
@@ -206,16 +189,16 @@ def _match(table: tuple[Rule, ...], summary: str, text: str, open_text: str = ""
 def _lock_class(diagnostic: Diagnostic) -> FailureClass:
     """The same summary has many causes: the `Error message:` tells them apart."""
     message = _text(diagnostic).partition(INFO)[0]
-    spoken = _spoken(message)
-    if holds_one_of(spoken, vocabulary.NO_SPACE):
+    heard = spoken(message)
+    if holds_one_of(heard, vocabulary.NO_SPACE):
         return FailureClass.DISK_FULL
-    if holds_one_of(spoken, vocabulary.LOCK_HELD):
+    if holds_one_of(heard, vocabulary.LOCK_HELD):
         return FailureClass.STATE_LOCKED
-    if rule := _match(rules.RULES, _words(diagnostic.summary), message, message):
+    if rule := _match(rules.RULES, words(diagnostic.summary), message, message):
         return rule.failure_class
-    if holds_one_of(spoken, vocabulary.CREDENTIALS + vocabulary.BACKEND_REFUSALS):
+    if holds_one_of(heard, vocabulary.CREDENTIALS + vocabulary.BACKEND_REFUSALS):
         return FailureClass.CREDENTIALS
-    if holds_one_of(spoken, (*vocabulary.NETWORK, "failed to lock")):
+    if "failed to lock" in heard or may_pass(FailureClass.BACKEND_UNREACHABLE, message):
         return FailureClass.BACKEND_UNREACHABLE
     return FailureClass.STATE_LOCKED if INFO in diagnostic.detail else FailureClass.ENGINE_ERROR
 
@@ -225,10 +208,10 @@ def _unknown_class(diagnostic: Diagnostic, summary: str, text: str, failed: bool
     place = diagnostic.range
     # The engine's own error on a line of the package is full of names that it finds there, in quotes.
     is_quoting = place is not None and diagnostic.address is None
-    spoken = _spoken(" ".join(summary.split('"')[::2]) if is_quoting else text)
-    if backend and holds_one_of(spoken, vocabulary.BACKEND_REFUSALS):
+    heard = spoken(" ".join(summary.split('"')[::2]) if is_quoting else text)
+    if backend and holds_one_of(heard, vocabulary.BACKEND_REFUSALS):
         return FailureClass.CREDENTIALS
-    if holds_one_of(spoken, vocabulary.CREDENTIALS):
+    if holds_one_of(heard, vocabulary.CREDENTIALS):
         return FailureClass.CREDENTIALS
     if backend:
         return FailureClass.BACKEND_UNREACHABLE
@@ -241,8 +224,8 @@ def _unknown_class(diagnostic: Diagnostic, summary: str, text: str, failed: bool
         return FailureClass.INVALID_CONFIGURATION
     if failed and summary not in ("execution halted", "operation canceled"):
         return FailureClass.PROVIDER_ERROR
-    network = holds_one_of(spoken, vocabulary.NETWORK)
-    return FailureClass.BACKEND_UNREACHABLE if network else FailureClass.ENGINE_ERROR
+    is_away = may_pass(FailureClass.BACKEND_UNREACHABLE, text)
+    return FailureClass.BACKEND_UNREACHABLE if is_away else FailureClass.ENGINE_ERROR
 
 
 def _of_memory(finding: _Finding, out_of_memory: bool) -> _Finding:
@@ -281,7 +264,7 @@ def _circumstances(
         host=host_of(git_words(found.detail) or "") if found is not None else None,
         variables=tuple(_variables(chosen, causes)),
         targets=tuple(_targets(found)),
-        transient=_is_transient(chosen.failure_class, text),
+        transient=may_pass(chosen.failure_class, text),
     )
 
 
@@ -312,5 +295,6 @@ def _targets(diagnostic: Diagnostic | None) -> Iterator[str]:
             yield shlex.quote(address.removeprefix('"').removesuffix('"').replace('\\"', '"'))
 
 
-def _is_transient(failure_class: FailureClass, text: str) -> bool:
-    return failure_class in _TRANSIENT and holds_one_of(text, vocabulary.NETWORK + vocabulary.THROTTLING)
+def _symptom(finding: _Finding) -> tuple[FailureClass, str]:
+    said = words(finding.sentence) if finding.diagnostic is None else _text(finding.diagnostic)
+    return finding.failure_class, said

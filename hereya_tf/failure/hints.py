@@ -20,12 +20,14 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
         " `hereya-tf plan --out FILE`",
     ),
     Class.STATE_CORRUPT: (
-        "keep the broken file, and put the last good state in its place: `terraform.tfstate.backup`,"
-        " or an older version in its bucket",
+        "see what has happened, and put the last good state in its place: `hereya-tf recover`",
+        "or by hand: keep the broken file, and take the last good state from `terraform.tfstate.backup`, or an"
+        " older version in its bucket",
         "then " + COMPARE,
     ),
     Class.STATE_LOCKED: (
         "wait for the other run, or wait longer for it with `--lock-timeout 30m`",
+        "of a run of yours that was killed, `hereya-tf recover` releases the lock, once that is proven",
         "only when its process is gone for certain: `hereya-tf tf -- force-unlock -force ID`",
     ),
     Class.MISSING_VARIABLE: ("give it a value: `-p NAME=VALUE`, or `-p NAME:=JSON` for lists and objects",),
@@ -64,9 +66,9 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
         "check that they are allowed all that this run does, its state included",
     ),
     Class.STATE_NOT_SAVED: (
-        "apply nothing here before the state is stored: it would grow a second, separate state",
-        "store what was kept, with the options of this run that say where its state is:"
-        " `hereya-tf tf -- state push errored.tfstate`",
+        "store what was kept before anything else: `hereya-tf recover`",
+        "or by hand: `hereya-tf tf -- state push errored.tfstate`",
+        "apply nothing here until then: it would grow a second, separate state",
     ),
     Class.LOCK_NOT_RELEASED: (
         "when nobody else uses the state, release it: `hereya-tf tf -- force-unlock -force ID`",

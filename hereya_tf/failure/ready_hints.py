@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 _LAST = "`hereya-tf runs log last"
+_STORE = "hereya-tf tf -- state push errored.tfstate"
 # Those that read or write the state.
-_OPERATIONS = ("init", "plan", "apply", "tf")
+_OPERATIONS = ("init", "plan", "apply", "tf", "recover")
 # Each has one value.
 _PLACES = (
     "--workspace",
@@ -21,13 +22,16 @@ _PLACES = (
 
 
 def make_ready(
-    hints: Sequence[str], *, run: str | None, reproduce: str | None, package: str
+    hints: Sequence[str], *, run: str | None, reproduce: str | None, package: str, store: str | None = None
 ) -> tuple[str, ...]:
     """The hints for whoever reads them: `last` is another run tomorrow, and a state is where options say it is.
 
-    `run` is the id of a run that has a history, `reproduce` its command as `reproduce` in `invocation` words it.
+    `run` is the id of a run that has a history, `reproduce` its command as `reproduce` in `invocation` words it,
+    `store` the command that stores the state that could not be saved.
     """
-    words = _place(reproduce, package) if reproduce is not None else ""
+    words = place_words(reproduce, package)
+    if store is not None:
+        hints = [hint.replace(_STORE, store) for hint in hints]
     return tuple(_ready(hint, run, words) for hint in hints)
 
 
@@ -35,14 +39,18 @@ def _ready(hint: str, run: str | None, words: str) -> str:
     if run is not None:
         hint = hint.replace(_LAST, f"`hereya-tf runs log {run}")
     for operation in _OPERATIONS if words else ():
+        command = f"`hereya-tf {operation}"
+        if f"{command} {words} " in hint or f"{command} {words}`" in hint:
+            continue  # it is ready
         for end in (" ", "`"):  # in this order: what is put in begins with a blank
-            command = f"`hereya-tf {operation}"
             hint = hint.replace(command + end, f"{command} {words}{end}")
     return hint
 
 
-def _place(reproduce: str, package: str) -> str:
+def place_words(reproduce: str | None, package: str) -> str:
     """The words of a command that say which state it is for, ready for a shell."""
+    if reproduce is None:
+        return ""
     directory, words = _split(reproduce)
     return " ".join(map(_quoted, _kept(directory, words, package)))
 

@@ -47,7 +47,8 @@ REMOTE_RULES = (
         Class.BAD_INPUT,
         ("Saving a generated plan is", "Saved plans not allowed"),
         hints=(
-            "`--yes` needs no saved plan; without it the plan that was approved could not be applied",
+            "`--yes` needs no saved plan, unless a guard has to judge it; without `--yes` the one that was approved"
+            " could not be applied",
             "to look at a plan: `hereya-tf tf -- plan`",
         ),
     ),

@@ -16,7 +16,8 @@ def diagnose_remote_run(is_plan: bool, exit_code: int | None) -> Diagnosis:
             FailureClass.BAD_INPUT,
             "the plan was made in the remote workspace, which tells what would change as text alone",
             (
-                "with `--yes`, `provision` and `destroy` need no plan that can be read here",
+                "with `--yes` and without a guard such as `--protect`, `provision` and `destroy` need no plan that"
+                " can be read here",
                 "to look at the plan: `hereya-tf tf -- plan`",
                 "or let plans be made here: execution mode `local` in the remote workspace",
             ),

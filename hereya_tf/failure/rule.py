@@ -41,3 +41,13 @@ class Rule(NamedTuple):
 def holds_one_of(text: str, words: tuple[str, ...]) -> bool:
     """Whether one of the words is in the text."""
     return any(word in text for word in words)
+
+
+def words(text: str) -> str:
+    """The text on one line, as Terraform says it."""
+    return " ".join(text.split()).replace("OpenTofu", "Terraform")
+
+
+def spoken(text: str) -> str:
+    """In lower case and without addresses on the network: what is in them, somebody has chosen."""
+    return " ".join(word for word in text.lower().split() if "://" not in word)

@@ -25,6 +25,7 @@ LOCK_HELD = (
     "locked by",
     "conditionalcheckfailed",
     "conditional request failed",
+    "conditionalrequestconflict",
     "preconditionfailed",
     "precondition failed",
     "pre-conditions you specified did not hold",
@@ -95,7 +96,34 @@ NETWORK = (
     "gateway timeout",
     "too many requests",
 )
-THROTTLING = ("throttling", "requestlimitexceeded", "rate limit", "slowdown", "too many requests")
+# Limits of requests in a time; not quotas, which no waiting lifts: `LimitExceededException`, Google's 429 of those.
+THROTTLING = (
+    "throttling:",
+    "throttlingexception",
+    "throttledexception",
+    "requestthrottled",
+    "request was throttled",
+    "temporarily throttled",
+    "has been throttled",
+    "requestlimitexceeded",
+    "provisionedthroughputexceeded",
+    "bandwidthlimitexceeded",
+    "priorrequestnotcomplete",
+    "slowdown:",
+    "reduce your request rate",
+    "too many requests",
+    "toomanyrequests",
+    "statuscode=429",
+    "http status 429",
+    "failed with 429",
+    "a retryable error occurred",
+    "ratelimitexceeded",
+    "rate limit",
+    "rate exceeded",
+    "requests per minute",
+    "perminuteper",
+    "requests per 100 seconds",
+)
 
 # Go's words and, with a capital, those of the C library: git's, for instance.
 NO_SPACE = ("no space left on device", "disk quota exceeded")

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hereya_tf.errors import BadConfig
+from hereya_tf.guards import NO_GUARDS, Guards, Limit, Pattern
 from hereya_tf.inputs.hereyarc import Hereyarc, Rule
 from hereya_tf.inputs.toml_file import TomlFile, read_toml
 from hereya_tf.inputs.values import VariableFile
 
 FILE = "hereya-tf.toml"
-KEYS = ("parameters", "var-files", "engine-version", "deploy")
-_HOLDS = "it holds `[parameters]`, `var-files` and `engine-version`"
+KEYS = ("parameters", "var-files", "engine-version", "max-destroy", "protect", "deploy")
+_HOLDS = "it holds `[parameters]`, `var-files`, `engine-version`, `max-destroy` and `protect`"
 _DEEPEST = 64  # tables and lists in the value of a parameter
 # What the caller of a run decides: whoever can change a package must not.
 _CALLERS = (
@@ -21,9 +22,10 @@ _CALLERS = (
     " engine from engine-arg engine-log ignore-cli-args"
     " timeout idle-timeout wait no-wait lock-timeout grace"
     " parallelism target exclude replace refresh no-refresh reinit"
+    " expect-no-changes policy retries retry-lock retry-apply no-plugin-cache"
     " json engine-messages show-sensitive redact events-file result-file report-file"
     " quiet verbose color ci no-progress"
-    " out plan-json plan-text destroy no-state-lock detailed-exitcode format"
+    " out plan-json plan-text destroy no-state-lock detailed-exitcode format dry-run record"
     " upgrade reconfigure migrate-state lockfile"
     " history-age history-count history-bytes"
 )
@@ -37,6 +39,8 @@ class ProjectFile(NamedTuple):
     var_files: tuple[VariableFile, ...] = ()
     engine_version: str | None = None
     engine_version_line: int = 0
+    # Beside those of the caller, never instead of them.
+    guards: Guards = NO_GUARDS
     # As it was read, for whoever tells where a value is from.
     source: TomlFile | None = None
 
@@ -63,6 +67,10 @@ def read_project_file(directory: Path) -> ProjectFile:
         var_files=_var_files(source, known.get("var-files"), directory),
         engine_version=_engine_version(source, known["engine-version"]) if version is not None else None,
         engine_version_line=source.line(known["engine-version"]) if version is not None else 0,
+        guards=Guards(
+            max_destroy=_max_destroy(source, known.get("max-destroy")),
+            protect=_protect(source, known.get("protect")),
+        ),
         source=source,
     )
 
@@ -77,8 +85,13 @@ def _check_key(source: TomlFile, key: str, known: Mapping[str, str]) -> None:
         return
     if name == "guards":
         raise BadConfig(
-            f"{source.place(key)}: this version of hereya-tf knows no guards, and must not run without them",
-            "take a version that has them, or take `[guards]` out",
+            f"{source.place(key)}: there is no table `guards`",
+            "`max-destroy` and `protect` stand at the top of the file, in no table",
+        )
+    if name == "retry":
+        raise BadConfig(
+            f"{source.place(key)}: a package may not say what is tried again: whoever runs it decides that",
+            "put it into your own `config.toml`",
         )
     if name in CALLERS:
         raise BadConfig(
@@ -162,3 +175,26 @@ def _engine_version(source: TomlFile, key: str) -> str:
     if not isinstance(version, str) or not version.strip():
         raise BadConfig(f"{source.place(key)}: `{key}` is no text", f'write it like `{key} = "~> 1.9"`')
     return version
+
+
+def _max_destroy(source: TomlFile, key: str | None) -> Limit | None:
+    if key is None:
+        return None
+    most = source.values[key]
+    if type(most) is not int or most < 0:
+        raise BadConfig(
+            f"{source.place(key)}: `{key}` is not a whole number from 0 on", f"write it like `{key} = 0`"
+        )
+    return Limit(most, f"{source.shown}:{source.line(key)}")
+
+
+def _protect(source: TomlFile, key: str | None) -> tuple[Pattern, ...]:
+    if key is None:
+        return ()
+    patterns = source.values[key]
+    if not isinstance(patterns, list) or not all(isinstance(each, str) and each.strip() for each in patterns):
+        raise BadConfig(
+            f"{source.place(key)}: `{key}` is no list of patterns", f'write it like `{key} = ["module.db"]`'
+        )
+    place = f"{source.shown}:{source.line(key)}"
+    return tuple(Pattern(each.strip(), place) for each in patterns)

@@ -85,6 +85,29 @@ def key_lines(text: str) -> dict[tuple[str, ...], int]:
     return lines
 
 
+def table_lines(text: str, name: str) -> list[dict[str, int]]:
+    """For each table of the list `name` in a valid TOML text the line of each of its keys, and as "" its own."""
+    import tomllib
+
+    tables: list[dict[str, int]] = []
+    is_inside = False
+    for number, statement in _statements(text):
+        parsed = tomllib.loads(statement)
+        value = parsed.get(name)
+        if statement.lstrip(" \t").startswith("["):
+            is_inside = isinstance(value, list)
+            if is_inside:
+                tables.append({"": number})
+            elif isinstance(value, dict):  # a table in the last one
+                tables[-1].setdefault(next(iter(value)), number)
+        elif is_inside:
+            for key in parsed:
+                tables[-1].setdefault(key, number)
+        elif isinstance(value, list):
+            tables += [{"": number} for _ in value]
+    return tables
+
+
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Each key with its value and each header of a table, with the line on which it begins."""
     text = text.replace("\r\n", "\n") + "\n"

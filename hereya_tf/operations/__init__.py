@@ -33,9 +33,12 @@ def perform(execution: Execution) -> None:
             from hereya_tf.operations.initialising import initialise as act
         case Operation.TF:
             from hereya_tf.operations.handing_over import tf as act
+        case Operation.RECOVER:
+            from hereya_tf.operations.recovering import recover as act
         case unknown:
             assert_never(unknown)
     try:
+        execution.keeper.check(initialised=False)
         act(execution)
     except BaseException:
         execution.withdraw_lock_file()

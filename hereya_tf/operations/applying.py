@@ -14,7 +14,7 @@ from hereya_tf.errors import BadPackage, no_room
 from hereya_tf.operations.changing import take_outputs
 from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import act_initialised
-from hereya_tf.operations.planning import show_plan
+from hereya_tf.operations.planning import judge_plan, read_plan
 from hereya_tf.reading import reason
 from hereya_tf.stream.outputs import read_document
 
@@ -39,6 +39,7 @@ def _apply(execution: Execution, bundle: Bundle) -> None:
     plan = bundle.extract_plan(context.directory.private_file("plan.bin", "", grows=True))
     if _may_hold_secrets(bundle.manifest, assignment.sensitive_variables):
         _learn_secrets(execution, plan)
+    judge_plan(execution, plan)
     arguments = commands.apply_plan_arguments(
         assignment.options, Step.APPLY, plan=plan, variable_files=assignment.ephemeral_files
     )
@@ -57,7 +58,7 @@ def _learn_secrets(execution: Execution, plan: Path) -> None:
     context = execution.context
     if context.may_run_remotely:
         return  # the values are there, and the plan has none
-    variables = read_document(show_plan(execution, plan, json=True)).get("variables", {})
+    variables = read_document(read_plan(execution, plan)).get("variables", {})
     for name in execution.assignment.sensitive_variables.intersection(variables):
         context.journal.redactor.add(variables[name].get("value"))
     context.directory.keep_secrets(context.journal.redactor.secrets())

@@ -1,11 +1,14 @@
 """`provision` and `destroy`."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 from hereya_tf.engine import commands
 from hereya_tf.engine.commands import PlanOptions, Step
 from hereya_tf.errors import Cancelled
 from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import act_initialised
-from hereya_tf.operations.planning import describe, plan_into
+from hereya_tf.operations.planning import describe, judge_plan, plan_into
 from hereya_tf.question import Question
 from hereya_tf.steps import StepOutcome
 
@@ -42,26 +45,34 @@ def take_outputs(execution: Execution, acted: StepOutcome) -> None:
 
 def _change(execution: Execution, step: Step) -> StepOutcome:
     assignment = execution.assignment
-    if assignment.ask is None:
+    if assignment.ask is None and not assignment.guards.are_set:
         return execution.run(
             step,
             commands.apply_arguments(assignment.options, step, variable_files=assignment.variable_files),
         )
     plan = plan_into(execution, PlanOptions(destroy=step is Step.DESTROY))
-    assert execution.planned is not None
-    summary = execution.planned.summary
-    if any(summary.planned):
-        describe(execution, plan)
-        question = Question(
-            assignment.operation,
-            execution.context.package,
-            summary.planned,
-            changes=summary.changes,
-            difference=execution.difference,
-        )
-        if not assignment.ask(question):
-            raise Cancelled("the plan was not approved, and nothing was changed")
+    judge_plan(execution, plan)
+    if assignment.ask is not None:
+        _ask(execution, plan, assignment.ask)
     arguments = commands.apply_plan_arguments(
         assignment.options, step, plan=plan, variable_files=assignment.ephemeral_files
     )
     return execution.run(step, arguments)
+
+
+def _ask(execution: Execution, plan: Path, ask: Callable[[Question], bool]) -> None:
+    """Raises Cancelled for anything but a yes. Nothing to do is nothing to ask."""
+    assert execution.planned is not None
+    summary = execution.planned.summary
+    if not any(summary.planned):
+        return
+    describe(execution, plan)
+    question = Question(
+        execution.assignment.operation,
+        execution.context.package,
+        summary.planned,
+        changes=summary.changes,
+        difference=execution.difference,
+    )
+    if not ask(question):
+        raise Cancelled("the plan was not approved, and nothing was changed")

@@ -5,16 +5,28 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from hereya_tf import events
 from hereya_tf.engine import commands, quirks
 from hereya_tf.engine.commands import Step
 from hereya_tf.engine.evidence import LOCK_FILE
 from hereya_tf.engine.quirks import Quirk
 from hereya_tf.errors import Busy, FailureClass, ShellCommandError
+from hereya_tf.events import ChangeCounts, Recovery
 from hereya_tf.operations.assignment import Assignment
-from hereya_tf.runs import outcome
+from hereya_tf.retries import Situation
+from hereya_tf.states.keeper import StateKeeper
 from hereya_tf.steps import Context, StepOutcome, run_step
 from hereya_tf.stream.outputs import MISSING, Output, read_document, read_output_values
 from hereya_tf.workspace import is_backend_in_place, unknown_workspace
+
+_ACTING = (Step.APPLY, Step.DESTROY)
+TRIED_AGAIN = frozenset(
+    (
+        *(Step.INIT, Step.PLAN, Step.APPLY, Step.DESTROY),
+        *(Step.OUTPUT, Step.WORKSPACE, Step.STATE, Step.SHOW, Step.VALIDATE),
+    )
+)
+"""The steps that may be: a lock that was released, in spite of an error, may soon be somebody else's."""
 
 
 class LocksNeeded(Exception):
@@ -31,27 +43,46 @@ class Execution:
         self._attempts: dict[Step, int] = {}
         self.seconds: dict[Step, float] = {}
         self.acted: StepOutcome | None = None
+        # What was tried again after it had changed something.
+        self._acted_before: list[StepOutcome] = []
         self.planned: StepOutcome | None = None
         self.failed: StepOutcome | None = None
         self.outputs: Mapping[str, Output] = {}
         # The engine's own words on the plan, and the plan as JSON text.
         self.difference = ""
         self.plan_document = ""
+        # What a policy said of the plan that it did not approve.
+        self.objected = ""
         self.drifted: bool | None = None
         self.exit_code = 0
+        # What `recover` has found and done so far.
+        self.recovery: Recovery | None = None
+        # Whether a person was shown that, and asked.
+        self.was_asked = False
         # Whether the engine has given its reasons to whoever reads our streams.
         self.engine_has_spoken = False
-        # An `errored.tfstate` of an earlier run is not this one's.
-        self._errored_before = _stamp(context.package / outcome.ERRORED_STATE)
+        self.keeper = StateKeeper(
+            assignment.whereabouts(context.package), context.directory, assignment.care, self.warn
+        )
         self._writer_is_open = assignment.check_state is not None
         self._has_asked_state = False
         self._lock_file_is_new = False
 
     @property
     def errored_state(self) -> Path | None:
-        """The file that the engine left beside the package when it could not save the state."""
-        path = self.context.package / outcome.ERRORED_STATE
-        return path if self.acted is not None and _stamp(path) not in (None, self._errored_before) else None
+        """The file that holds the state when it is not where it belongs."""
+        return self.keeper.kept
+
+    @property
+    def done(self) -> ChangeCounts:
+        """What was done, in all tries together."""
+        acts = (*self._acted_before, *((self.acted,) if self.acted is not None else ()))
+        return ChangeCounts(*map(sum, zip(*(act.summary.done for act in acts), strict=True)))
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether something was begun that is more than reading."""
+        return bool(self._acted_before) or (self.acted is not None and self.acted.summary.mutating)
 
     @property
     def has_locks(self) -> bool:
@@ -77,23 +108,56 @@ class Execution:
         context: Context | None = None,
         apart: bool = False,
     ) -> StepOutcome:
-        """Run one step. Raises its error, or the interrupt's.
+        """Run one step, again where that is wanted and of use. Raises its error, or the interrupt's.
 
         `apart` says that it has nothing to do with the backend that the package has at the moment.
         """
-        self.context.interrupt.check()
-        if not apart:
-            self.check_backend()
-        attempt = self._attempts[step] = self._attempts.get(step, 0) + 1
-        outcome = run_step(context or self.context, step, arguments, attempt=attempt, streams=streams)
-        self.seconds[step] = self.seconds.get(step, 0.0) + outcome.exit.seconds
-        if step in (Step.APPLY, Step.DESTROY):
-            self.acted = outcome
-        if outcome.ok:
-            self.failed = None
+        while True:
+            self.context.interrupt.check()
+            if not apart:
+                self.check_backend()
+            attempt = self._attempts[step] = self._attempts.get(step, 0) + 1
+            with self.keeper.watching() if step in _ACTING else contextlib.nullcontext():
+                outcome = run_step(context or self.context, step, arguments, attempt=attempt, streams=streams)
+            self.seconds[step] = self.seconds.get(step, 0.0) + outcome.exit.seconds
+            if step in _ACTING:
+                self._note_act(outcome)
+            if outcome.ok:
+                self.failed = None
+                self.keeper.warn_of_kept()
+                return outcome
+            self.fail(outcome)
+            final = self._unless_tried_again(outcome, attempt, arguments)
+            if final is not None:
+                self.failed = final
+                raise final.error()
+
+    def _note_act(self, outcome: StepOutcome) -> None:
+        if self.acted is not None and self.acted.summary.mutating:
+            self._acted_before.append(self.acted)
+        self.acted = outcome
+
+    def _unless_tried_again(
+        self, outcome: StepOutcome, attempt: int, arguments: tuple[str, ...]
+    ) -> StepOutcome | None:
+        """None after the wait for another try, else the outcome with what there is to say about that."""
+        retrying, diagnosis = self.context.retrying, outcome.diagnosis
+        if retrying is None or diagnosis is None or outcome.step not in TRIED_AGAIN:
             return outcome
-        self.fail(outcome)
-        raise outcome.error()
+        summary = outcome.summary
+        # Of a remote run nobody hears what it has changed.
+        unheard = outcome.step in _ACTING and self.context.may_run_remotely and summary.is_text_alone
+        situation = Situation(
+            changed=summary.mutating or unheard,
+            applies_plan=commands.applies_saved_plan(arguments),
+            state_is_lost=self.errored_state is not None or summary.emergency_state is not None,
+        )
+        final = retrying.settle(outcome.step, attempt, diagnosis, situation)
+        return None if final is None else outcome._replace(diagnosis=final)
+
+    def warn(self, sentence: str) -> None:
+        """Tell of what is not right, and no reason to end the run."""
+        self.context.journal.emit(events.DiagnosticEvent("warning", None, sentence, "", None, None, None))
 
     def fail(self, outcome: StepOutcome) -> None:
         """Remember the step that failed. Raises the interrupt's error when that is why.
@@ -151,10 +215,7 @@ class Execution:
         if wanted is None:
             return
         arguments = commands.workspace_list_arguments(variable_files=self.backend_variable_files)
-        listing = run_step(self.in_workspace(None), Step.WORKSPACE, arguments, streams=False)
-        if not listing.ok:
-            self.fail(listing)
-            raise listing.error()
+        listing = self.run(Step.WORKSPACE, arguments, streams=False, context=self.in_workspace(None))
         names = {line.lstrip("*").strip() for line in listing.document.splitlines()}
         if wanted not in names:
             raise unknown_workspace(wanted, names)
@@ -170,6 +231,10 @@ class Execution:
         if check is None or self._has_asked_state:
             return
         self._has_asked_state = True
+        if (text := self.keeper.local_text()) is not None:
+            check(text)
+            self._writer_is_open = False
+            return
         arguments = commands.state_pull_arguments(variable_files=self.backend_variable_files)
         try:
             pulled = self.run(Step.STATE, arguments, streams=False)
@@ -211,12 +276,3 @@ class Execution:
     def _variable_files(self, quirk: Quirk) -> tuple[Path, ...]:
         engine = self.context.binary
         return self.assignment.variable_files if quirks.has(quirk, engine.engine, engine.version) else ()
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    """What tells one writing of a file from the next; None when there is no file."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns

@@ -1,5 +1,6 @@
 """`tf`: any engine command, with the streams and the terminal that we have."""
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from hereya_tf.errors import Cancelled, EngineExit
 from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import initialise_if_needed
 from hereya_tf.redaction import MASK
-from hereya_tf.steps import cannot_start
+from hereya_tf.steps import Context, cannot_start
 from hereya_tf.supervision.handover import hand_over
 from hereya_tf.supervision.interrupt import Reason
 from hereya_tf.supervision.process import HEARTBEAT_SECONDS, Command, Exit
@@ -25,6 +26,13 @@ _NEEDS_INIT = frozenset(
 )
 # Those that fetch or write providers from what the configuration says, for a package that has none yet.
 _BEFORE_INIT = ("lock", "mirror")
+_READS = frozenset(
+    (
+        *("console", "fmt", "force-unlock", "functions", "get", "graph", "login", "logout", "metadata"),
+        *("modules", "output", "plan", "providers", "show", "validate", "version"),
+    )
+)
+_READS_STATE = frozenset(("state", name) for name in ("list", "pull", "show"))
 _HELP = ("-h", "-help", "--help", "-v", "-version", "--version")
 # Their values are anybody's secrets.
 _ASSIGNS = ("var", "backend-config")
@@ -33,21 +41,31 @@ _ASSIGNS = ("var", "backend-config")
 def tf(execution: Execution) -> None:
     """The command, after the init that it needs. Raises EngineExit, Cancelled or TimedOut for its failure."""
     arguments = execution.assignment.arguments
+    command = words(arguments)
     if needs_init(arguments):
         initialise_if_needed(execution)
-        if words(arguments)[0] != "workspace":  # it is how one is made
+        execution.keeper.check(initialised=True)
+        if command[0] != "workspace":  # it is how one is made
             execution.check_workspace()
     execution.context.interrupt.check()
     execution.check_backend()
-    end = _handed_over(execution, arguments)
+    if may_write(arguments) and command[:2] != ("state", "push"):
+        # It is its user's word, but nobody is to fork a state without having been told.
+        execution.keeper.warn_of_missing()
+    with execution.keeper.watching() if may_write(arguments) else contextlib.nullcontext():
+        end = _handed_over(execution, arguments)
     code = end.code if end.code is not None else 128 + (end.signal or 0)
     ok = is_success(end, arguments)
     execution.context.journal.emit(events.StepFinished(Step.TF, ok, end.code, round(end.seconds, 3), False))
     execution.seconds[Step.TF] = end.seconds
     execution.exit_code = code
     if not ok:
-        execution.engine_has_spoken = True
+        # Where the engine says that it has put the state, it is not any more.
+        execution.engine_has_spoken = execution.errored_state is None
         _fail(execution, arguments, code)
+    if command[:2] == ("state", "push"):
+        execution.keeper.settle_pushed(command[-1])
+    execution.keeper.warn_of_kept()
 
 
 def needs_init(arguments: Sequence[str]) -> bool:
@@ -56,6 +74,12 @@ def needs_init(arguments: Sequence[str]) -> bool:
     if not command or command[0] not in _NEEDS_INIT or any(word in _HELP for word in arguments):
         return False
     return not (command[0] == "providers" and command[1:2] and command[1] in _BEFORE_INIT)
+
+
+def may_write(arguments: Sequence[str]) -> bool:
+    """Whether this command may write the state, as far as its name tells."""
+    command = words(arguments)
+    return bool(command) and command[0] not in _READS and command[:2] not in _READS_STATE
 
 
 def words(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -90,7 +114,15 @@ def _masked(assignment: str) -> str:
 
 
 def _handed_over(execution: Execution, arguments: tuple[str, ...]) -> Exit:
-    context = execution.context
+    if words(arguments)[:1] != ("init",):
+        return _hand_over(execution.context, arguments)
+    from hereya_tf.operations.caching import plugin_cache
+
+    with plugin_cache(execution, execution.context) as context:
+        return _hand_over(context, arguments)
+
+
+def _hand_over(context: Context, arguments: tuple[str, ...]) -> Exit:
     environment = dict(context.environment)
     if os.isatty(0):
         # Somebody sits there to be asked.

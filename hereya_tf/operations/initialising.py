@@ -15,6 +15,7 @@ from hereya_tf.workspace import override_text
 def act_initialised(execution: Execution, act: Callable[[], None]) -> None:
     """`act` after the init that it needs. Raises LocksNeeded where that cannot be had without them."""
     skipped = initialise_if_needed(execution)
+    execution.keeper.check(initialised=True)
     try:
         act()
     except ShellCommandError:
@@ -31,19 +32,22 @@ def initialise(execution: Execution) -> None:
     """Run init, and remember what it saw."""
     if not execution.has_locks:
         raise LocksNeeded
+    # Here, because most runs need no init.
+    from hereya_tf.operations.caching import run_init
+
     memory = _memory(execution)
     memory.forget()
     execution.note_init()
     arguments = _arguments(execution)
     context = None if execution.doubtful_workspace is None else execution.in_workspace("default")
     try:
-        execution.run(Step.INIT, arguments, context=context)
+        run_init(execution, arguments, context)
     except ShellCommandError as error:
         creates = execution.assignment.create_workspace
         if error.failure_class is not FailureClass.WORKSPACE_UNKNOWN or not creates:
             raise
         # In a backend with several workspaces init refuses one that apply is still to create.
-        execution.run(Step.INIT, arguments, context=execution.in_workspace("default"))
+        run_init(execution, arguments, execution.in_workspace("default"))
     memory.keep(_fingerprint(execution))
     # A workspace that may not be there yet is not asked: that would create it in some backends.
     if execution.doubtful_workspace is None and not execution.assignment.create_workspace:

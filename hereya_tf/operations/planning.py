@@ -28,6 +28,7 @@ def plan(execution: Execution) -> None:
             assert execution.planned is not None
             execution.exit_code = execution.planned.exit.code or 0
         describe(execution, saved)
+        judge_plan(execution, saved)
         if bundle is not None:
             bundle.write(saved)
 
@@ -56,6 +57,7 @@ def drift(execution: Execution) -> None:
 def plan_into(execution: Execution, options: PlanOptions) -> Path:
     """Make a plan; its private file lasts as long as the run."""
     assignment = execution.assignment
+    execution.plan_document = ""
     saved = execution.context.directory.private_file("plan.bin", "", grows=True)
     execution.planned = execution.run(
         Step.PLAN,
@@ -73,14 +75,26 @@ def describe(execution: Execution, saved: Path) -> None:
     # A plan that was made elsewhere has no values.
     names = frozenset() if execution.context.may_run_remotely else redactor.secret_outputs
     if assignment.wants_plan_document or (assignment.wants_difference and names):
-        document = show_plan(execution, saved, json=True)
-        if assignment.wants_plan_document:
-            execution.plan_document = document
-        for value in _values(document, names):
+        for value in _values(read_plan(execution, saved), names):
             redactor.add(value)
     if assignment.wants_difference:
         # Known secrets only: sensitive values the engine masks by itself.
         execution.difference = redactor.text(show_plan(execution, saved, json=False))
+
+
+def judge_plan(execution: Execution, saved: Path) -> None:
+    """Raise what the run's guards have against a saved plan. Without guards it costs nothing."""
+    if execution.assignment.guards.are_set:
+        from hereya_tf.operations.judging import judge
+
+        judge(execution, read_plan(execution, saved))
+
+
+def read_plan(execution: Execution, saved: Path) -> str:
+    """The one plan of this run as JSON text, sensitive values too; the engine is asked once."""
+    if not execution.plan_document:
+        execution.plan_document = show_plan(execution, saved, json=True)
+    return execution.plan_document
 
 
 def show_plan(execution: Execution, saved: Path, *, json: bool) -> str:

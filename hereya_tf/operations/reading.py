@@ -19,6 +19,7 @@ def output(execution: Execution) -> None:
         _read_apart(execution, backend)
     else:
         act_initialised(execution, lambda: _read(execution))
+    execution.keeper.warn_of_missing()
 
 
 def _read(execution: Execution) -> None:
@@ -80,6 +81,8 @@ def _validate(execution: Execution, context: Context) -> None:
 
 def _initialise_apart(execution: Execution, context: Context) -> None:
     """The lock file is left as it is, unless there is none that names all providers: then init writes it."""
+    from hereya_tf.operations.caching import run_init
+
     engine = context.binary
     has_lock_file = (context.package / LOCK_FILE).exists()
     for readonly in (True, False) if has_lock_file else (False,):
@@ -91,7 +94,7 @@ def _initialise_apart(execution: Execution, context: Context) -> None:
             variable_files=execution.early_variable_files,
         )
         try:
-            execution.run(Step.INIT, arguments, context=context, apart=True)
+            run_init(execution, arguments, context, apart=True)
         except ShellCommandError as error:
             if not readonly or error.failure_class is not FailureClass.PROVIDER_CHECKSUM:
                 raise

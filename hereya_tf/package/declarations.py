@@ -177,18 +177,11 @@ def read_module_sources(source: bytes, *, is_json: bool) -> Mapping[str, str]:
             if key == "source"
         }
     else:
-        found = {name: texts["source"] for name, texts in _blocks_of("module", source) if "source" in texts}
+        found = {name: texts["source"] for name, texts in blocks_of("module", source) if "source" in texts}
     return {name: text for name, text in found.items() if "${" not in text and "%{" not in text}
 
 
-def read_lock_selections(source: bytes) -> Mapping[str, str]:
-    """The providers of a dependency lock file by address, and the version that is selected of each."""
-    return {
-        address: texts["version"] for address, texts in _blocks_of("provider", source) if "version" in texts
-    }
-
-
-def _blocks_of(kind: str, source: bytes) -> Iterator[tuple[str, Mapping[str, str]]]:
+def blocks_of(kind: str, source: bytes) -> Iterator[tuple[str, Mapping[str, str]]]:
     """The labels of blocks with one, and their attributes' texts without quotes."""
     source = source.removeprefix(_BYTE_ORDER_MARK)
     if len(source) > _LARGEST_FILE:

@@ -10,7 +10,15 @@ from hereya_tf.report.fates import WORST_FIRST, WRONG, Fate, ResourceFate
 from hereya_tf.report.html_look import SCRIPT, STYLE
 from hereya_tf.report.html_source import diagnostic
 from hereya_tf.report.page import code, command, definitions, escaped, page, sentence
-from hereya_tf.report.sentences import achieved, action_text, engine_text, headline, lock_text, state_text
+from hereya_tf.report.sentences import (
+    achieved,
+    action_text,
+    engine_text,
+    headline,
+    lock_text,
+    retried_text,
+    state_text,
+)
 from hereya_tf.report.story import StepPart
 from hereya_tf.words import Record, failed_text, format_seconds, natural
 
@@ -218,7 +226,8 @@ def _step_row(step: StepPart) -> str:
     elif step.ok:
         end = '<span class="green">done</span>'
     else:
-        end = f'<span class="red">failed, {failed_text(step.exit_code)}</span>'
+        end = f'<span class="red">failed, {failed_text(step.exit_code)}</span>{escaped(retried_text(step))}'
+        end += "".join(f'<br><span class="soft">{escaped(said)}</span>' for said in step.said)
     attempt = f", attempt {step.attempt}" if step.attempt > 1 else ""
     took = "" if step.skipped or step.seconds is None else format_seconds(step.seconds)
     argv = f'<br><span class="soft">{code(" ".join(step.argv))}</span>' if step.argv else ""

@@ -173,7 +173,8 @@ def _step_case(report: Report, step: StepPart, case: _Case, *, may_fail: bool) -
         return case
     message = step_text(step)
     if step.skipped or not may_fail:
-        return case._replace(verdict=_Verdict.SKIPPED, type="skipped", message=message, text=message)
+        text = "\n".join((message, *step.said))
+        return case._replace(verdict=_Verdict.SKIPPED, type="skipped", message=message, text=text)
     verdict = _Verdict.ERROR if step.ended is None else _Verdict.FAILURE
     kind, reason, text = _explanation(report)
     return case._replace(verdict=verdict, type=kind, message=reason, text=f"{text}\n\n{step.step}: {message}")

@@ -9,7 +9,7 @@ from hereya_tf.report.document import Report
 from hereya_tf.report.fates import WORST_FIRST, WRONG, Fate, ResourceFate
 from hereya_tf.report.markdown_blocks import Block, folded, joined, table
 from hereya_tf.report.markdown_text import cell, code, fence, prose, prose_cell
-from hereya_tf.report.sentences import achieved, action_text, engine_text, facts, headline
+from hereya_tf.report.sentences import achieved, action_text, engine_text, facts, headline, retried_text
 from hereya_tf.report.short_form import captured_text
 from hereya_tf.report.snippet import snippet_text
 from hereya_tf.report.story import StepPart
@@ -174,7 +174,8 @@ def _step_end(step: StepPart) -> tuple[str, str]:
         return "not needed", ""
     if step.ended is None:
         return "not ended", ""
-    end = "done" if step.ok else f"failed ({failed_text(step.exit_code)})"
+    end = "done" if step.ok else f"failed ({failed_text(step.exit_code)}){retried_text(step)}"
+    end = "; ".join((end, *step.said))
     return prose_cell(end), format_seconds(step.seconds or 0.0)
 
 

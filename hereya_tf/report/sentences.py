@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from hereya_tf.errors import FailureClass
+from hereya_tf.events import Operation
 from hereya_tf.report.changes import kind_of
 from hereya_tf.report.document import Report
 from hereya_tf.report.fates import ACTING_OPERATIONS, ACTING_STEPS, Fate, ResourceFate
 from hereya_tf.report.story import StepPart
-from hereya_tf.words import achieved_text, failed_text, format_seconds
+from hereya_tf.words import achieved_text, failed_text, format_seconds, listed, passing_text
 
 _ENDS = {
     "succeeded": "succeeded",
@@ -59,6 +61,13 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
 
 def state_text(report: Report) -> str | None:
     """Whether the state is safe, and where it is when it is not; None when there was nothing to save."""
+    if report.failure_class == FailureClass.STATE_CORRUPT:
+        return "empty or broken; this run has not touched it"
+    if report.failure_class == FailureClass.ERRORED_STATE:
+        where = f", and is in `{report.errored_state}`" if report.errored_state is not None else ""
+        # A recovery has perhaps mended something else before it came to this one.
+        untouched = "" if report.operation == Operation.RECOVER else "; this run has touched nothing"
+        return f"a later one could not be saved{where}{untouched}"
     if report.errored_state is not None:
         return f"could not be saved; the only complete copy is `{report.errored_state}`"
     if report.state_saved is False:
@@ -112,9 +121,7 @@ def resources_text(those: Sequence[ResourceFate], most: int = 4) -> str:
     names = [each.address + (f" ({each.note})" if each.note else "") for each in those]
     if len(names) > most:
         names = [*names[: most - 1], f"{len(names) - most + 1} more"]
-    *first, last = names
-    listed = f"{', '.join(first)} and {last}" if first else last
-    return f"{len(those)} resource{'s' if len(those) > 1 else ''}: {listed}"
+    return f"{len(those)} resource{'s' if len(those) > 1 else ''}: {listed(names)}"
 
 
 def action_text(each: ResourceFate) -> str:
@@ -133,10 +140,20 @@ def fate_text(each: ResourceFate) -> str:
 
 
 def step_text(step: StepPart) -> str:
-    """How a step ended: `not needed`, `done after 12s`, `failed after 12s (exit code 1)`."""
+    """How a step ended: `not needed`, `done after 12s`, `failed after 12s (exit code 1)`, and what came of that."""
     if step.skipped:
         return "not needed"
     if step.ended is None:
         return "not ended"
     took = format_seconds(step.seconds or 0.0)
-    return f"done after {took}" if step.ok else f"failed after {took} ({failed_text(step.exit_code)})"
+    if step.ok:
+        return f"done after {took}"
+    return f"failed after {took} ({failed_text(step.exit_code)}){retried_text(step)}"
+
+
+def retried_text(step: StepPart) -> str:
+    """`, again after 2.0s: a provider has failed`, or nothing."""
+    if step.again_after is None:
+        return ""
+    after = format_seconds(step.again_after)
+    return f", again after {after}: {passing_text(step.failure_class or '')}"

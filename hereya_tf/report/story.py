@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from hereya_tf.words import Record
+from hereya_tf.words import Record, short_error
 
 _ACTIONS_KEPT = 10_000
 _DIAGNOSTICS_KEPT = 100
+# Of each try that another one followed.
+_ERRORS_KEPT = 5
 # Where these fields are in the list that an action is here.
 _STATUS, _ENDED, _ID, _EARLIER = 2, 5, 6, 7
 PASSING = frozenset(("refresh", "open", "renew", "close", "read"))
@@ -24,7 +26,10 @@ class EngineFacts(NamedTuple):
 
 
 class StepPart(NamedTuple):
-    """One engine command. `ended`, `ok` and `seconds` are None while it runs; moments are RFC 3339."""
+    """One engine command. `ended`, `ok` and `seconds` are None while it runs; moments are RFC 3339.
+
+    When it was tried again: `again_after` so many seconds, why (`failure_class`), and what its errors `said`.
+    """
 
     step: str
     attempt: int
@@ -35,6 +40,9 @@ class StepPart(NamedTuple):
     exit_code: int | None = None
     seconds: float | None = None
     skipped: bool = False
+    again_after: float | None = None
+    failure_class: str | None = None
+    said: tuple[str, ...] = ()
 
 
 class ActionPart(NamedTuple):
@@ -83,11 +91,16 @@ class Story:
         self.cancelling: Record | None = None
         self.last_cancelling: Record | None = None
         self.result: Record | None = None
+        # By the place of a step: when it first told of a resource, which it could not without the state's lock,
+        # and the classes of the errors it told of.
+        self.held: dict[int, str] = {}
+        self.classes: dict[int, set[str]] = {}
         # Lists of an ActionPart's fields, and of what had begun before at the same address and goes on as well:
         # an ActionPart that is replaced at its end costs a tenth of all that is done with an event.
         self._actions: list[list[Any]] = []
         self._open: dict[tuple[str, str], list[Any]] = {}
         self._step = -1
+        self._said: list[Record] = []
         self.left_out = 0
 
     @classmethod
@@ -141,6 +154,7 @@ class Story:
         self.steps.append(StepPart(record["step"], record["attempt"], argv, record["ts"]))
         self._step = len(self.steps) - 1
         self._open = {}
+        self._said = []
         self.planned = {} if record["step"] == "plan" else self.planned
 
     def _step_finished(self, record: Record) -> None:
@@ -157,6 +171,8 @@ class Story:
         if status == "progress":
             return
         action = record["action"]
+        if self._step not in self.held:
+            self.held[self._step] = record["ts"]
         if action in self._skipped:
             return
         address, moment = record["address"], record["ts"]
@@ -181,17 +197,30 @@ class Story:
             self._actions.append([address, action, status, self._step, moment, moment, record["id"], None])
 
     def _change(self, record: Record) -> None:
+        if self._step not in self.held:
+            self.held[self._step] = record["ts"]
         target = self.drifted if record["reason"] == "drift" else self.planned
         if len(target) < _ACTIONS_KEPT:
             target[record["address"]] = record
 
     def _diagnostic(self, record: Record) -> None:
+        if record["class"] is not None:
+            self.classes.setdefault(self._step, set()).add(record["class"])
         kept = self.errors if record["severity"] == "error" else self.warnings
+        if kept is self.errors and len(self._said) < _ERRORS_KEPT:
+            self._said.append(record)
         if len(kept) < _DIAGNOSTICS_KEPT:
             kept.append(record)
 
     def _retry(self, record: Record) -> None:
         self.retries.append(record)
+        last = self.steps[-1] if self.steps else None
+        if last is not None and last.step == record["step"]:
+            self.steps[-1] = last._replace(
+                again_after=float(record["after_seconds"]),
+                failure_class=record["class"],
+                said=tuple(map(short_error, self._said)),
+            )
 
     def _cancelling(self, record: Record) -> None:
         self.cancelling = self.cancelling or record

@@ -75,6 +75,7 @@ def _steps(report: Report) -> Iterator[str]:
         yield f"{_INDENT}{step.step:<9} {step_text(step)}"
         if step.argv:
             yield f"{_INDENT * 6}{flat(' '.join(step.argv))}"
+        yield from (f"{_INDENT * 6}{flat(said)}" for said in step.said)
 
 
 def _diagnostics(report: Report) -> Iterator[str]:

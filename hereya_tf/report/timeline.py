@@ -199,7 +199,7 @@ def _pauses(story: Story, clock: LogClock, last: float) -> Iterator[Row]:
     """Before a step is tried again."""
     for retry in story.retries:
         begin = min(clock.end_of(retry["ts"], 0.0), last)
-        name = f"before attempt {retry['attempt']} of {retry['step']}"
+        name = f"before attempt {retry['attempt']}"
         end = min(last, begin + float(retry["after_seconds"]))
         yield Row(Kind.WAIT, name, "wait", State.OK, begin, end, None, str(retry["class"]))
 

@@ -6,6 +6,7 @@ that the engine could not save, are not lost.
 """
 
 import contextlib
+import datetime
 import errno
 import json
 import os
@@ -29,10 +30,12 @@ from hereya_tf.runs.directory import EMERGENCY_STATE, SECRETS, remove_all_but_ke
 from hereya_tf.runs.journal import Journal, Sink
 from hereya_tf.runs.narration import diagnostic_event
 from hereya_tf.runs.transcript import Transcript, read_text
+from hereya_tf.states.aftermath import Owner, take_over
 from hereya_tf.stream.message_types import Phase, PlannedChange, ResourceHook, render_diagnostic
 from hereya_tf.stream.summary import Summary
 
 _ACTING = (Step.APPLY, Step.DESTROY)
+_RAW = (".stdout", ".stderr")
 
 
 class _OpenStep(NamedTuple):
@@ -93,10 +96,15 @@ def _alone(directory: Path) -> Iterator[bool]:
 
 def _complete(directory: Path, record: history.RunRecord) -> str:
     known = history.read_log(directory)
+    last_sign = _last_sign(directory)
     lasted = seconds_between(record.started, known[-1]["ts"]) if known else 0.0
     lines: list[str] = []
     open_step = _open_step(known)
+    held: str | None = None
     if open_step is not None:
+        held = next(
+            (event["ts"] for event in known[open_step.at :] if event["type"] in events.NEED_THE_LOCK), None
+        )
         # The events of the open step are made anew from the raw files: part of them may be missing.
         known = known[: open_step.at + 1]
     journal = Journal(
@@ -104,10 +112,16 @@ def _complete(directory: Path, record: history.RunRecord) -> str:
         Redactor(_secrets(directory)),
         (Sink(lambda _record, line: lines.append(line), lambda: None),),
         first=len(known) + 1,
+        # What it says now it has said before it died.
+        clock=lambda: last_sign,
     )
     result = _nothing_open(record, known, lasted)
     if open_step is not None:
         result = _replay(directory, record, open_step, journal, result)
+    owner = Owner(record.id, record.package, record.workspace, record.key)
+    kept = take_over(directory, owner, _first_act(known))
+    if kept is not None:
+        result = _with_kept(result, kept, record)
     journal.finish(result, None)
     text = "".join(events.encode(event) + "\n" for event in known) + "".join(f"{line}\n" for line in lines)
     write_private(directory / history.EVENTS, text)
@@ -122,11 +136,24 @@ def _complete(directory: Path, record: history.RunRecord) -> str:
             reason=journal.redactor.text(sentence),
             failure=result.failure and result.failure.class_,
             engine_process=None,
+            last_sign=events.timestamp(last_sign),
+            held=held,
         ),
     )
     # Last: until the record says that the run has ended, all of this can be done again.
     remove_all_but_kept(directory)
     return sentence
+
+
+def _last_sign(directory: Path) -> float:
+    """When runner or engine last wrote something, in seconds since 1970."""
+    with contextlib.suppress(OSError, ValueError):
+        return max(
+            entry.stat().st_mtime
+            for entry in directory.iterdir()
+            if entry.name in (history.RECORD, history.EVENTS) or entry.suffix in _RAW
+        )
+    return time.time()
 
 
 def _open_step(known: Sequence[Any]) -> _OpenStep | None:
@@ -157,14 +184,14 @@ def _replay(
     told = worth_telling(summary.errors)
     rendered = "\n".join(render_diagnostic(error, marks=True) for error in told)
     assert result.failure is not None
-    state = _state(directory, Path(record.package), summary, engine)
+    state = _state(directory, summary, engine)
     hint = result.failure.hint
     if state.saved is False:
         from hereya_tf.failure.hints import hints_of
 
         hint = "\n".join(hints_of(FailureClass.STATE_NOT_SAVED, engine))
     return result._replace(
-        reason=_sentence(record.id, step, summary, state),
+        reason=_sentence(record.id, step, summary),
         changes=summary.done if step in _ACTING else result.changes,
         failure=result.failure._replace(
             hint=hint,
@@ -189,30 +216,55 @@ def _take_in(raw: Path, take: Callable[[bytes], None]) -> str:
         return read_text(file)
 
 
-def _sentence(run: str, step: Step, summary: Summary, state: events.StateInfo) -> str:
+def _sentence(run: str, step: Step, summary: Summary) -> str:
     sentence = f"run `{run}` was killed in step {step}"
     if step in _ACTING:
         came_to_its_end = summary.final is not None
         sentence += (
             f", and its engine {'went on to its end' if came_to_its_end else 'ended without finishing'}"
         )
-    if state.errored_state is not None:
-        sentence += f"; the state could not be saved, and the only complete copy is `{state.errored_state}`"
     return sentence
 
 
-def _state(directory: Path, package: Path, summary: Summary, engine: str) -> events.StateInfo:
+def _first_act(known: Sequence[Any]) -> float | None:
+    """When the first step began that may have left a state behind, in seconds since 1970."""
+    for event in known:
+        if event["type"] == "step_started" and event.get("step") in (*_ACTING, Step.TF):
+            with contextlib.suppress(ValueError):
+                return datetime.datetime.fromisoformat(event["ts"]).timestamp()
+    return None
+
+
+def _with_kept(result: events.Result, kept: Path, record: history.RunRecord) -> events.Result:
+    """The result of a run whose state is not where it belongs."""
+    from hereya_tf.failure.hints import hints_of
+    from hereya_tf.failure.ready_hints import make_ready
+    from hereya_tf.states.refusals import by_hand
+
+    assert result.failure is not None
+    hints = make_ready(
+        hints_of(FailureClass.STATE_NOT_SAVED, _executable(record.engine)),
+        run=record.id,
+        reproduce=record.reproduce,
+        package=record.package,
+        store=by_hand(kept, None),
+    )
+    return result._replace(
+        reason=f"{result.reason}; the state could not be saved, and the only complete copy is `{kept}`",
+        failure=result.failure._replace(
+            hint="\n".join(hints),
+            state=result.failure.state._replace(saved=False, errored_state=str(kept)),
+        ),
+    )
+
+
+def _state(directory: Path, summary: Summary, engine: str) -> events.StateInfo:
     """What is known of the state; a dump of it in the stream is put into a file."""
-    errored: str | None = None
     if summary.emergency_state is not None:
-        errored = str(write_private(directory / EMERGENCY_STATE, summary.emergency_state))
-    elif summary.mutating and (package / outcome.ERRORED_STATE).exists():
-        errored = str(package / outcome.ERRORED_STATE)
+        write_private(directory / EMERGENCY_STATE, summary.emergency_state, durable=True)
     errors = tuple(summary.errors)
     diagnosis = diagnose(errors, exit_code=1, signal=None, stderr="", engine_name=engine)
-    end = outcome.EngineEnd(
-        mutated=summary.mutating, by_itself=summary.final is not None, errored_state=errored
-    )
+    end = outcome.EngineEnd(mutated=summary.mutating, by_itself=summary.final is not None, errored_state=None)
     return outcome.state_info(diagnosis.failure_class, errors, end)
 
 

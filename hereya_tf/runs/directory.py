@@ -26,11 +26,17 @@ from hereya_tf.runs import history
 SECRETS = "secrets.json"
 REPORT = "report.txt"
 EMERGENCY_STATE = "emergency.tfstate"
+STATE_BEFORE = "state-before.tfstate"
+"""The local state as it was before the run wrote it."""
+ERRORED_PREFIX = "errored-"
+"""What a state that an engine had left in the package is called here, before a number."""
+BROKEN_PREFIX = "broken-state-"
+"""The same for a local state that was none any more, and was replaced by a copy."""
 # Below this much room an engine's output would be cut off without a word.
 LEAST_FREE_BYTES = 8 << 20
 _BLOCK_BYTES = 4096
 _SCRATCH = "scratch-"
-_KEPT = (history.RECORD, history.EVENTS, REPORT, EMERGENCY_STATE)
+_KEPT = (history.RECORD, history.EVENTS, REPORT, EMERGENCY_STATE, STATE_BEFORE)
 _FLUSH_BYTES = 1 << 16
 
 
@@ -73,6 +79,11 @@ class RunDirectory:
         except OSError as error:
             self.usable = False
             self._say(error)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something could not be written here, as `warn` has heard."""
+        return self._warned
 
     def append(self, line: str) -> None:
         """Add a line to the log; it is on its way to the disk after `flush`."""
@@ -220,7 +231,7 @@ def remove_all_but_kept(directory: Path) -> None:
     with contextlib.suppress(OSError):
         entries = tuple(directory.iterdir())
     for entry in entries:
-        if entry.name in _KEPT:
+        if entry.name in _KEPT or entry.name.startswith((ERRORED_PREFIX, BROKEN_PREFIX)):
             continue
         if entry.name.startswith(_SCRATCH):
             import shutil

@@ -31,6 +31,7 @@ _LONGEST_LINE = 1 << 26
 _LARGEST_NUMBER = 1e15
 _TEXTS = ("id", "operation", "package", "workspace", "key", "host", "started", "version")
 _LATER_TEXTS = ("engine", "step", "ended", "status", "reason", "reproduce", "failure")
+_OF_THE_DEAD = ("user", "last_sign", "held")
 _NUMBERS = ("attempt", "exit_code", "seconds")
 
 
@@ -59,6 +60,11 @@ class RunRecord(NamedTuple):
     reproduce: str | None = None
     # The class of a failure.
     failure: str | None = None
+    # As whom it ran, as an engine would say it.
+    user: str | None = None
+    # Of a run that was killed: the last sign of life, and the first that its engine had the state's lock.
+    last_sign: str | None = None
+    held: str | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -82,6 +88,16 @@ class RunRecord(NamedTuple):
 def host_name() -> str:
     """This host, as records and lock files name it."""
     return os.uname().nodename
+
+
+def user_name() -> str:
+    """Who we are, as an engine writes it into the lock of a state; empty where nobody knows."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return os.environ.get("USER", "")
 
 
 def new_run_id(seconds: float, random: bytes) -> str:
@@ -109,7 +125,8 @@ def read_record(directory: Path) -> RunRecord | None:
         fields = json.loads(data.decode("utf-8"))
         # A newer version may have written more: what is not known is passed over.
         known = {name: fields[name] for name in RunRecord._fields if name in fields}
-        later = all(isinstance(known.get(name), str | None) for name in _LATER_TEXTS)
+        texts = (*_LATER_TEXTS, *_OF_THE_DEAD)
+        later = all(isinstance(known.get(name), str | None) for name in texts)
         numbers = all(_is_number(known.get(name)) for name in _NUMBERS)
         if not (later and numbers and all(isinstance(known[name], str) for name in _TEXTS)):
             return None

@@ -23,9 +23,6 @@ class Status(StrEnum):
     BUSY = "busy"
 
 
-ERRORED_STATE = "errored.tfstate"
-"""Where an engine puts a state that it could not save: in the package, beside the configuration."""
-
 _STATUS_OF_CODE = {3: Status.REFUSED, 8: Status.REFUSED, 4: Status.BUSY, 124: Status.TIMED_OUT}
 
 
@@ -95,6 +92,8 @@ def state_info(failure_class: FailureClass, errors: tuple[Diagnostic, ...], end:
     saved: bool | None
     if failure_class is FailureClass.STATE_NOT_SAVED or end.errored_state is not None:
         saved = False
+    elif failure_class is FailureClass.STATE_CORRUPT:
+        saved = None
     else:
         saved = True if end.by_itself or not end.mutated else None
     return StateInfo(saved, end.errored_state, lock_holder(errors) or None)

@@ -5,18 +5,20 @@ is left there the next one removes.
 """
 
 import contextlib
+import functools
 import itertools
 import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from hereya_tf.locks import tickets
 from hereya_tf.private import make_private_directory
 from hereya_tf.runs import history
+from hereya_tf.runs.directory import STATE_BEFORE
 from hereya_tf.runs.retention import Kept, Limits, choose
 from hereya_tf.supervision.process_table import is_alive
 
@@ -35,6 +37,7 @@ ENDING = "it is about to end"
 ORPHANED = "its engine is at work"
 KILLED = "it was killed, and its log is not complete"
 HOLDS_STATE = "it holds a copy of a state"
+LAST_COPY = "it holds the newest copy of its workspace's state"
 BEGINNING = "it has no record yet"
 UNREADABLE = "its record cannot be read, and it holds what its engine said"
 BUSY = "its log is being completed"
@@ -68,11 +71,13 @@ def prune(
 ) -> Pruned:
     """Remove the oldest runs until the rest is within the limits, or for `patience` seconds.
 
-    Never the newest run, one that is at work, nor one that holds a copy of a state; of a run that was killed
-    the log is completed first. `warn` hears what comes of that. Never raises for what it finds on the disk.
+    Never the newest run, one that is at work, one that may hold the only copy of a state, nor the newest copy of
+    a workspace's state from before a run; of a run that was killed the log is completed first. `warn` hears what
+    comes of that. Never raises for what it finds on the disk.
     `now` is in seconds since 1970.
     """
-    remover = _Remover(runs, now, warn, is_dry=dry_run, is_hurried=patience < math.inf)
+    copies = functools.cache(lambda: _newest_copies(runs))
+    remover = _Remover(runs, now, warn, copies, is_dry=dry_run, is_hurried=patience < math.inf)
     began = time.monotonic()
     if not dry_run:
         _remove_leftovers(runs, warn)
@@ -109,6 +114,7 @@ class _Remover(NamedTuple):
     runs: Path
     now: float
     warn: Callable[[str], None]
+    newest_copies: Callable[[], frozenset[str]]
     is_dry: bool
     is_hurried: bool
 
@@ -116,7 +122,7 @@ class _Remover(NamedTuple):
         """Remove a run, or say why it has to stay. Raises FileNotFoundError."""
         directory = self.runs / run
         if self.is_dry:
-            return _why_not(directory, self.now, killed=None)
+            return self._why_not(directory, killed=None)
         record = history.read_record(directory)
         is_long = self.is_hurried and size > _QUICK_BYTES
         if record is not None and record.state == "died" and not is_long:
@@ -124,6 +130,12 @@ class _Remover(NamedTuple):
 
             adopt(self.runs, run, self.warn)
         return self._move_away(directory)
+
+    def _why_not(self, directory: Path, *, killed: str | None) -> str | None:
+        because = _why_not(directory, self.now, killed=killed)
+        if because is None and (directory / STATE_BEFORE).exists() and directory.name in self.newest_copies():
+            return LAST_COPY
+        return because
 
     def _move_away(self, directory: Path) -> str | None:
         removed = self.runs / _REMOVED / directory.name
@@ -133,7 +145,7 @@ class _Remover(NamedTuple):
                 # Whoever completes its log has this lock.
                 if not tickets.lock_alone(descriptor):
                     return BUSY
-                because = _why_not(directory, self.now, killed=KILLED)
+                because = self._why_not(directory, killed=KILLED)
                 if because is not None:
                     return because
                 make_private_directory(removed.parent)
@@ -212,12 +224,12 @@ def _why_not(directory: Path, now: float, *, killed: str | None) -> str | None:
             return killed
     if is_ours and is_alive(record.process):
         return ENDING
-    return HOLDS_STATE if any(_STATE in file.name for file in _files(directory)) else None
+    return HOLDS_STATE if _holds_state(_files(directory)) else None
 
 
 def _why_not_without_record(directory: Path, now: float) -> str | None:
     files = list(_files(directory))
-    if any(_STATE in file.name for file in files):
+    if _holds_state(files):
         return HOLDS_STATE
     if any(file.name.endswith(_RAW) for file in files):
         return UNREADABLE
@@ -225,6 +237,32 @@ def _why_not_without_record(directory: Path, now: float) -> str | None:
     with contextlib.suppress(OSError):
         touched = [path.stat().st_mtime for path in (directory, *files)]
     return BEGINNING if now - max(touched) < _SETTLED_SECONDS else None
+
+
+def _holds_state(files: Iterable[Path]) -> bool:
+    """Whether one of them may be the only copy of a state; what it was before is where it was."""
+    return any(_STATE in file.name and file.name != STATE_BEFORE for file in files)
+
+
+def _newest_copies(runs: Path) -> frozenset[str]:
+    """The runs that hold the newest whole copy of their workspace's state, as long as its package is there.
+
+    Runs that are refused make none, and many of them must not push the last good state out of the history.
+    """
+    from hereya_tf.states.local import inspect_state
+
+    with contextlib.suppress(OSError), os.scandir(runs) as entries:
+        holders = [Path(entry.path) for entry in entries if os.path.lexists(f"{entry.path}/{STATE_BEFORE}")]
+        records = [record for holder in holders if (record := history.read_record(holder)) is not None]
+        # A key that was chosen by the user says nothing about the state.
+        newest: dict[tuple[str, str, str], str] = {}
+        for record in sorted(records, key=lambda record: (record.started, record.id), reverse=True):
+            state = (record.key, record.package, record.workspace)
+            is_wanted = state not in newest and Path(record.package).is_dir()
+            if is_wanted and inspect_state(runs / record.id / STATE_BEFORE).is_whole:
+                newest[state] = record.id
+        return frozenset(newest.values())
+    return frozenset()
 
 
 def _files(directory: Path) -> Iterator[Path]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from hereya_tf.supervision.flow import Flow
 from hereya_tf.supervision.interrupt import Interrupt, Reason
 from hereya_tf.supervision.patience import Asked, Move, next_move
 from hereya_tf.supervision.process_table import (
@@ -107,18 +108,19 @@ class Tail:
 def run_command(
     command: Command,
     *,
-    stdout: BinaryIO,
-    stderr: BinaryIO,
+    stdout: BinaryIO | Flow,
+    stderr: BinaryIO | Flow,
     pass_fds: tuple[int, ...],
     interrupt: Interrupt,
     grace: float,
     watcher: Watcher,
     clock: Callable[[], float] = time.monotonic,
+    stdin: BinaryIO | int = subprocess.DEVNULL,
 ) -> Exit:
     """Run `command` to its end and tell `watcher` what it says, within 50 ms of its saying so.
 
-    `stdout` and `stderr` are files open for appending and reading. `grace` is in seconds, of `clock`. Raises
-    OSError when the command cannot be started, and what `watcher` raises, once the engine has ended.
+    `stdout` and `stderr` are files open for appending and reading, or pipes; `grace` is in seconds, of `clock`.
+    Raises OSError when the command cannot be started, and what `watcher` raises, once the engine has ended.
     Whatever else stands in the engine's process group is ended.
     """
     began = clock()
@@ -126,13 +128,14 @@ def run_command(
         command.argv,
         cwd=command.directory,
         env=command.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
+        stdin=stdin,
+        stdout=stdout.fileno() if isinstance(stdout, Flow) else stdout,
+        stderr=stderr.fileno() if isinstance(stderr, Flow) else stderr,
         start_new_session=True,
         pass_fds=pass_fds,
     )
-    supervised = _Supervised(process, interrupt, grace, watcher, (Tail(stdout), Tail(stderr)), clock, began)
+    tails = (_reader(stdout), _reader(stderr))
+    supervised = _Supervised(process, interrupt, grace, watcher, tails, clock, began)
     try:
         supervised.follow()
     except BaseException:
@@ -157,7 +160,7 @@ class _Supervised:
         interrupt: Interrupt,
         grace: float,
         watcher: Watcher,
-        tails: tuple[Tail, Tail],
+        tails: tuple[Tail | Flow, Tail | Flow],
         clock: Callable[[], float],
         began: float,
     ) -> None:
@@ -186,7 +189,8 @@ class _Supervised:
         if identity := (identify(self._process.pid) if self._real else None):
             self._watcher.started(identity)
         beat_at = self._began + HEARTBEAT_SECONDS
-        descriptors = () if self._exit_descriptor is None else (self._exit_descriptor,)
+        descriptors = [tail.descriptor for tail, _ in self._streams if isinstance(tail, Flow)]
+        descriptors += () if self._exit_descriptor is None else (self._exit_descriptor,)
         while not self._ended():
             # An engine that says more than we can take must not keep us from minding the limits.
             if not self._listen():
@@ -236,10 +240,8 @@ class _Supervised:
             while tail.offset < end and (chunk := tail.read()):
                 tell(chunk)
                 late = self._clock() >= late_at and self._interrupt.asked() is not None
-                # Whole lines only: of a secret that is cut in two neither part would be recognised.
-                if late and tail.offset < end - LAST_WORDS_BYTES and (line_end := tail.rest_of_line()):
-                    tell(line_end)
-                    tell(b"[%d bytes are left out here]\n" % tail.skip(end - LAST_WORDS_BYTES))
+                if late and isinstance(tail, Tail):
+                    _skip_to_last_words(tail, tell, end)
 
     def _mind_limits(self, now: float) -> None:
         idle = self._interrupt.idle_timeout
@@ -304,6 +306,17 @@ class _Supervised:
         if self._real:
             end_group(self._process.pid, grace=SURVIVOR_GRACE_SECONDS, pause=pause)
         self._is_clean = True
+
+
+def _reader(stream: BinaryIO | Flow) -> Tail | Flow:
+    return stream if isinstance(stream, Flow) else Tail(stream)
+
+
+def _skip_to_last_words(tail: Tail, tell: Callable[[bytes], None], end: int) -> None:
+    # Whole lines only: of a secret that is cut in two neither part would be recognised.
+    if tail.offset < end - LAST_WORDS_BYTES and (line_end := tail.rest_of_line()):
+        tell(line_end)
+        tell(b"[%d bytes are left out here]\n" % tail.skip(end - LAST_WORDS_BYTES))
 
 
 def exit_descriptor(pid: int) -> int | None:

@@ -6,7 +6,7 @@ from hereya_tf.ui.cells import cell_width, cut_end
 from hereya_tf.ui.narrative import INDENT, NARROW_CELLS, TIME_CELLS, WORD_CELLS, marked
 from hereya_tf.ui.progress import HARMLESS, Flight, LockWait, Progress, Stop
 from hereya_tf.ui.styled import Line, Piece, Style, fitted, line_of, width_of, with_address
-from hereya_tf.words import DOING, arrived_text, flat, format_seconds, queue_text
+from hereya_tf.words import DOING, arrived_text, flat, format_seconds, passing_text, queue_text
 
 _MOST_ROWS = 16
 # On a small screen more than half of it, for what a second Ctrl-C would cost must have room.
@@ -27,6 +27,7 @@ _STEPS = {
     "workspace": "looking for the workspace",
     "state": "looking at the state",
     "show": "reading the plan",
+    "policy": "asking the policy",
     "validate": "validating",
 }
 
@@ -58,6 +59,8 @@ def _header(progress: Progress, width: int, now: float) -> Line:
         doing = f"waiting for the {progress.lock_wait.lock} lock"
     elif progress.download is not None:
         doing = f"downloading {flat(progress.download.engine)}"
+    elif progress.pause is not None:
+        doing = f"{progress.pause.step} again in {_whole(progress.pause.until - now)}"
     if progress.stop is not None:
         doing = "stopping"
     head = line_of(
@@ -81,6 +84,9 @@ def _details(progress: Progress, width: int, now: float) -> list[Line]:
         arrived, total = progress.download.arrived, progress.download.total
         text = arrived_text(arrived, total)
         lines.append(line_of(INDENT, *_bar(arrived, total or 0, width - len(INDENT) - len(text)), text))
+    if progress.pause is not None:
+        why = passing_text(progress.pause.failure_class)
+        lines.append(line_of(_indent(width), Piece(f"it has failed, but may pass: {flat(why)}", Style.DIM)))
     if counts := _counts(progress, width):
         lines.append(counts)
     return lines

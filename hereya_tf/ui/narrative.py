@@ -14,6 +14,7 @@ from hereya_tf.words import (
     DONE,
     Record,
     achieved_text,
+    again_text,
     asked_because,
     counts_text,
     diagnostic_text,
@@ -123,8 +124,7 @@ class Narrative:
         return _spoken(record["text"], moment.width)
 
     def _retry(self, record: Record, progress: Progress, moment: Moment) -> list[Line]:
-        after = format_seconds(record["after_seconds"])
-        return _warning(f"trying {record['step']} again in {after} ({record['class']})", moment.width)
+        return _warning(f"{record['step']} {again_text(record)}", moment.width)
 
     def _cancelling(self, record: Record, progress: Progress, moment: Moment) -> list[Line]:
         if record["signal"] == "SIGKILL":

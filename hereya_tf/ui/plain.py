@@ -10,6 +10,7 @@ from hereya_tf.words import (
     DONE,
     Record,
     achieved_text,
+    again_text,
     arrived_text,
     asked_because,
     diagnostic_text,
@@ -178,9 +179,7 @@ class PlainLines:
         return [f"still {doing} after {seconds}" + (f": {shown}" if shown else "")]
 
     def _retry(self, record: Record) -> list[str]:
-        return [
-            f"trying {record['step']} again in {format_seconds(record['after_seconds'])} ({record['class']})"
-        ]
+        return [again_text(record)]
 
     def _cancelling(self, record: Record) -> list[str]:
         if record["signal"] == "SIGKILL":

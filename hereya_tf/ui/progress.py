@@ -41,6 +41,14 @@ class Download(NamedTuple):
     total: int | None
 
 
+class Pause(NamedTuple):
+    """A step is to be tried again, `until` which moment of the view's clock nothing happens."""
+
+    step: str
+    failure_class: str
+    until: float
+
+
 class Stop(NamedTuple):
     """The engine has been asked to end, and how urgently."""
 
@@ -69,6 +77,7 @@ class Progress:
         self.refreshed = 0
         self.lock_wait: LockWait | None = None
         self.download: Download | None = None
+        self.pause: Pause | None = None
         self.stop: Stop | None = None
         self.note = ""
         self.is_over = False
@@ -111,6 +120,8 @@ class Progress:
                 self._begin_step(record["step"])
             case "step_finished":
                 self._begin_step("")
+            case "retry":
+                self.pause = Pause(record["step"], record["class"], now + float(record["after_seconds"]))
             case "change":
                 self._plan(record)
             case "resource":
@@ -142,6 +153,7 @@ class Progress:
         self.in_flight = {}
         self.mutating = False
         self.note = ""
+        self.pause = None
         if step:
             self.planned, self._left = {}, {}
             self.done = self.failed = self.refreshed = 0

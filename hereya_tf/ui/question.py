@@ -55,6 +55,8 @@ def ask(
 
 def shown(question: Question, *, color: bool, size: tuple[int, int] | None) -> list[str]:
     """What is decided on: the engine's own words, then as much of the table as fits above the question."""
+    if question.lines:
+        return ["", *(visible(line) for line in question.lines), ""]
     width, height = size or (None, None)
     difference = difference_lines(question.difference, color=color) if question.difference.strip() else []
     table = plan_lines(

@@ -1,0 +1,322 @@
+"""`recover`: tells what the last broken run has left, and repairs what can be repaired safely."""
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import assert_never
+
+from hereya_tf.engine import commands
+from hereya_tf.engine.commands import Step
+from hereya_tf.errors import (
+    Busy,
+    Cancelled,
+    ErroredState,
+    FailureClass,
+    HereyaError,
+    ShellCommandError,
+    StateCorrupt,
+    StateLocked,
+)
+from hereya_tf.event_parts import Recovery, Remainder
+from hereya_tf.events import ChangeCounts, Operation
+from hereya_tf.failure.diagnosis import lock_holder
+from hereya_tf.failure.human_errors import read_human_errors
+from hereya_tf.failure.lock_info import moment_of
+from hereya_tf.operations.execution import Execution
+from hereya_tf.operations.initialising import initialise_if_needed
+from hereya_tf.question import Question
+from hereya_tf.recovery import looking
+from hereya_tf.recovery.plan import Act, Damage, HeldLock, Kind, Plan, Stored, compare, plan_recovery
+from hereya_tf.recovery.proof import judge
+from hereya_tf.recovery.state_document import read_state
+from hereya_tf.recovery.story import chapters_worth_telling, tell
+from hereya_tf.recovery.telling import recovery_lines
+from hereya_tf.states.aftermath import ERRORED_STATE, set_aside
+from hereya_tf.states.local import is_in_use
+from hereya_tf.states.unsaved import Unsaved, settle, unsaved_of
+
+_STDIN = 0
+_ERRORS: Mapping[str, type[HereyaError]] = {
+    FailureClass.ERRORED_STATE: ErroredState,
+    FailureClass.STATE_CORRUPT: StateCorrupt,
+    FailureClass.STATE_LOCKED: StateLocked,
+}
+
+
+def recover(execution: Execution) -> None:
+    """Tell, ask, repair. Raises what is left when not everything could be, or was to be, repaired."""
+    _Recovery(execution).run()
+
+
+class _Recovery:
+    """One recovery; what it has found and done so far is the execution's `recovery`."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._assignment = execution.assignment
+        self._where = execution.keeper.whereabouts
+        self._directory = execution.context.directory.path
+        self._runs = self._directory.parent
+        self._records = looking.records_of(self._runs, self._where, self._directory.name)
+        self._is_initialised = False
+        self._notes: tuple[Unsaved, ...] = ()
+        self._told = Recovery((), (), (), (), None)
+
+    def run(self) -> None:
+        wish = self._assignment.recovery
+        self._notes = self._find_notes()
+        self._tell_story()
+        plan = plan_recovery(self._look())
+        self._tell_plan(plan)
+        if not plan.findings or (wish is not None and wish.dry_run):
+            return
+        if plan.acts:
+            self._get_approval(plan)
+            self._act(plan)
+        if plan.left:
+            raise _error(plan.left[0])
+
+    def _find_notes(self) -> tuple[Unsaved, ...]:
+        workspace = self._where.workspace
+        return unsaved_of(
+            self._runs.parent, workspace.key, package=str(self._where.package), workspace=workspace.name
+        )
+
+    def _tell_story(self) -> None:
+        wanted = frozenset(note.run for note in self._notes)
+        chosen = chapters_worth_telling(self._records, wanted)
+        chapters = looking.chapters_of(self._runs, chosen)
+        now = time.time()
+        story = [sentence for chapter in chapters for sentence in tell(chapter, now, self._assignment.place)]
+        # What somebody has tried by hand, `state push -force` perhaps, is not to be done again.
+        ours = (record.reproduce for record in reversed(chosen) if record.operation != Operation.TF)
+        again = next((command for command in ours if command), None)
+        self._publish(Recovery(tuple(story), (), (), (), again))
+
+    def _tell_plan(self, plan: Plan) -> None:
+        repairs = tuple(act.repair for act in plan.acts)
+        self._publish(self._told._replace(findings=plan.findings, repairs=repairs, left=plan.left))
+
+    def _publish(self, told: Recovery) -> None:
+        self._told = self._execution.recovery = told
+
+    def _look(self) -> Damage:
+        """What is broken. A local state that is broken is all that can be looked at: no engine gets past it."""
+        local = self._where.local_state(initialised=True)
+        lost = looking.find_lost(self._where.package, self._notes)
+        if local is not None:
+            if is_in_use(local):
+                raise Busy(
+                    f"an engine that is no run of ours is at work on `{local}`", "wait until that has ended"
+                )
+            broken = looking.find_broken(local, self._runs, self._records, lost)
+            if broken is not None:
+                return Damage(broken, lost, Stored(None), None, self._assignment.place)
+            if not lost:
+                return Damage(None, (), Stored(None), None, self._assignment.place)
+        self._initialise()
+        # No local state has a lock that outlives its holder.
+        lock = self._find_lock() if local is None else None
+        return Damage(None, lost, self._pull() if lost else Stored(None), lock, self._assignment.place)
+
+    def _initialise(self) -> None:
+        if not self._is_initialised:
+            initialise_if_needed(self._execution)
+            self._execution.check_workspace()
+            self._execution.check_writer()
+            self._is_initialised = True
+
+    def _pull(self) -> Stored:
+        arguments = commands.state_pull_arguments(variable_files=self._execution.backend_variable_files)
+        text = self._execution.run(Step.STATE, arguments, streams=False).document
+        if not text.strip():
+            return Stored(None)
+        document = read_state(text)
+        return Stored(
+            document, "" if document is not None else "what the backend has is no state that is known"
+        )
+
+    def _find_lock(self) -> HeldLock | None:
+        """The lock that somebody holds on the state, and whose it is."""
+        info = self._probe()
+        if info is None:
+            return None
+        wish = self._assignment.recovery
+        record = wish.record if wish is not None else None
+        return HeldLock(info, judge(info, looking.suspects_of(self._runs, self._records, record)))
+
+    def _probe(self) -> Mapping[str, str] | None:
+        """What is known of the lock; None when it is free."""
+        execution, began = self._execution, time.time()
+        arguments = commands.lock_probe_arguments(variable_files=execution.backend_variable_files)
+        try:
+            execution.run(Step.UNTAINT, arguments, streams=False)
+        except ShellCommandError as error:
+            if error.failure_class is not FailureClass.STATE_LOCKED:
+                raise
+            execution.failed = None
+            info = lock_holder(read_human_errors(error.stderr))
+            if _is_our_attempt(info, began):
+                # Some backends know no holder, and the engine shows what it would have written itself.
+                return {}
+            return self._ask_server(info) if set(info) == {"ID"} else info
+        return None
+
+    def _ask_server(self, info: Mapping[str, str]) -> Mapping[str, str]:
+        from hereya_tf.recovery.http_lock import ask_holder, read_http_lock
+
+        context = self._execution.context
+        lock = read_http_lock(context.package, context.environment)
+        if lock is None:
+            return info
+        found = ask_holder(lock, self._directory.name, context.environment)
+        return found if found.get("ID") == info["ID"] else info
+
+    def _get_approval(self, plan: Plan) -> None:
+        """Raises Cancelled, or, where there is nobody to ask, what is broken."""
+        ask = self._assignment.ask
+        if ask is None:
+            return
+        if not os.isatty(_STDIN):
+            first = plan.findings[0]
+            raise _ERRORS[first.class_](first.sentence, "`--yes` does the repairs that are offered")
+        question = Question(
+            self._assignment.operation,
+            self._where.package,
+            ChangeCounts(),
+            lines=tuple(recovery_lines(self._told)),
+        )
+        self._execution.was_asked = True
+        if not ask(question):
+            raise Cancelled("the repairs were not approved, and nothing was changed")
+
+    def _act(self, plan: Plan) -> None:
+        """All repairs in order; a push that a backend refuses under somebody's lock is done again without it."""
+        is_locked = any(act.kind is Kind.UNLOCK for act in plan.acts)
+        put_off = [
+            act
+            for act in plan.acts
+            if not self._done(act, locks=not is_locked, may_fail=is_locked and act.kind is Kind.PUSH)
+        ]
+        for act in put_off:
+            self._done(act, locks=True)
+
+    def _done(self, act: Act, *, locks: bool, may_fail: bool = False) -> bool:
+        """Do it, and note whether it is done; what the engine says against it is raised unless it `may_fail`."""
+        try:
+            self._do(act, locks=locks)
+        except HereyaError as error:
+            if may_fail and isinstance(error, ShellCommandError):
+                self._execution.failed = None
+                return False
+            self._note(act, done=False)
+            raise
+        self._note(act, done=True)
+        return True
+
+    def _do(self, act: Act, *, locks: bool) -> None:
+        match act.kind:
+            case Kind.RESTORE:
+                self._restore(act)
+            case Kind.PUSH:
+                self._push(act, locks=locks)
+            case Kind.SETTLE:
+                self._settle(act)
+            case Kind.UNLOCK:
+                self._unlock()
+            case _:
+                assert_never(act.kind)
+
+    def _note(self, act: Act, *, done: bool) -> None:
+        repairs = tuple(
+            repair._replace(done=done) if repair == act.repair else repair for repair in self._told.repairs
+        )
+        self._publish(self._told._replace(repairs=repairs))
+
+    def _restore(self, act: Act) -> None:
+        from hereya_tf.recovery.restoring import restore
+
+        local = self._where.local_state(initialised=True)
+        assert local is not None
+        assert act.copy is not None
+        restore(local, act.copy.path, self._directory)
+
+    def _push(self, act: Act, *, locks: bool) -> None:
+        lost = act.lost
+        assert lost is not None
+        assert lost.document is not None
+        self._initialise()
+        self._check_older(lost.path)
+        execution = self._execution
+        arguments = commands.state_push_arguments(
+            self._assignment.options,
+            lost.path,
+            locks=locks,
+            variable_files=execution.backend_variable_files,
+        )
+        execution.run(Step.STATE, arguments, streams=False)
+        there = self._pull().document
+        if there is None or not there.has_content_of(lost.document):
+            raise ErroredState(
+                f"the state in `{lost.path}` was pushed, and something else is there now",
+                "see what is there: `hereya-tf tf -- state pull`",
+            )
+        self._settle(act)
+
+    def _check_older(self, path: Path) -> None:
+        """Once more, right before: somebody may have been faster. Raises ErroredState."""
+        document = looking.read_document(path)
+        if document is None:
+            raise ErroredState(f"`{path}` cannot be read any more", "look where it has gone")
+        stored = self._pull()
+        refusal = stored.unknown or compare(document, stored.document)
+        there = stored.document
+        if refusal and (there is None or not there.has_content_of(document)):
+            raise ErroredState(
+                f"the state in `{path}` is not stored: {refusal}",
+                "see what can be done now: `hereya-tf recover`",
+            )
+
+    def _settle(self, act: Act) -> None:
+        lost = act.lost
+        assert lost is not None
+        for note in self._notes:
+            if Path(note.file) == lost.path:
+                settle(self._runs.parent, note)
+        errored = self._where.package / ERRORED_STATE
+        if looking.read_document(errored) == lost.document:
+            set_aside(errored, self._directory, lambda _kept: None)
+
+    def _unlock(self) -> None:
+        """Only the very lock that was proven, which is proven once more. Raises StateLocked."""
+        lock = self._find_lock()
+        if lock is None:
+            return
+        if lock.verdict.run is None:
+            raise StateLocked(
+                f"the state is locked by somebody else meanwhile: {lock.verdict.doubt}",
+                "see what can be done now: `hereya-tf recover`",
+            )
+        identifier = lock.info["ID"]
+        execution = self._execution
+        arguments = commands.force_unlock_arguments(
+            identifier, variable_files=execution.backend_variable_files
+        )
+        execution.run(Step.FORCE_UNLOCK, arguments, streams=False)
+        after = self._probe()
+        if after is not None and after.get("ID") in (identifier, None):
+            raise StateLocked(
+                f"the lock `{identifier}` was released, and is still there", "look at the backend itself"
+            )
+
+
+def _is_our_attempt(info: Mapping[str, str], began: float) -> bool:
+    """Whether this is what our own look would have written into the lock, had it got it."""
+    created = moment_of(info.get("Created", ""))
+    is_look = info.get("Operation") == Step.UNTAINT
+    return is_look and created is not None and created.timestamp() >= began - 1
+
+
+def _error(remainder: Remainder) -> HereyaError:
+    return _ERRORS[remainder.class_](remainder.sentence, *remainder.by_hand)

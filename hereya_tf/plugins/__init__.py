@@ -1,0 +1,1 @@
+"""The cache of providers that all packages share."""

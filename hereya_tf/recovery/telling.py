@@ -1,0 +1,90 @@
+"""What `recover` has found and done, as lines for people (pure)."""
+
+import textwrap
+from collections.abc import Callable, Iterator
+
+from hereya_tf.event_parts import Recovery
+
+_WIDTH = 100
+_NOTHING = "Nothing is broken: no state is missing, and no lock was left."
+
+
+def recovery_lines(recovery: Recovery) -> Iterator[str]:
+    """The whole: what happened, what is broken, what mends it, what has to be done by hand."""
+    yield from story_lines(recovery)
+    if recovery.repairs:
+        yield from ("", "To be repaired, in this order:")
+        for number, repair in enumerate(recovery.repairs, 1):
+            yield from _item(f"{number}. ", f"{repair.sentence}.")
+            yield from _item("   ", f"Safe, because {repair.because}.")
+    yield from rest_lines(recovery)
+
+
+def story_lines(recovery: Recovery) -> Iterator[str]:
+    """What happened, and what is broken now."""
+    for sentence in recovery.story:
+        yield from _item("", sentence)
+    if not recovery.findings:
+        return
+    yield from ("", "Broken:") if recovery.story else ("Broken:",)
+    for finding in recovery.findings:
+        yield from _item("- ", f"{finding.sentence}.")
+
+
+def rest_lines(recovery: Recovery) -> Iterator[str]:
+    """What has to be done by hand, and the command to do the broken run again."""
+    if recovery.left:
+        yield from ("", "Not to be repaired from here:")
+        for remainder in recovery.left:
+            yield from _item("- ", f"{remainder.sentence}.")
+            for hint in remainder.by_hand:
+                yield from _item("  ", hint)
+    if recovery.again is not None and recovery.findings:
+        yield from ("", "Then run it again:", f"  {recovery.again}")
+
+
+def closing_lines(recovery: Recovery, *, success: bool, dry_run: bool) -> Iterator[str]:
+    """What has become of each repair, and what there is to say when that is all."""
+    for repair in recovery.repairs:
+        if repair.done is not None:
+            yield from _item("done: " if repair.done else "failed: ", f"{repair.sentence}.")
+    if not success:
+        return
+    if not recovery.findings:
+        yield _NOTHING
+    elif dry_run:
+        yield "Nothing was done: this was a dry run."
+    else:
+        yield "The state is where it belongs, and it is not locked."
+
+
+def redacted(recovery: Recovery, redact: Callable[[str], str]) -> Recovery:
+    """The same with every text redacted."""
+    again = recovery.again
+    return Recovery(
+        story=tuple(map(redact, recovery.story)),
+        findings=tuple(each._replace(sentence=redact(each.sentence)) for each in recovery.findings),
+        repairs=tuple(
+            each._replace(sentence=redact(each.sentence), because=redact(each.because))
+            for each in recovery.repairs
+        ),
+        left=tuple(
+            each._replace(sentence=redact(each.sentence), by_hand=tuple(map(redact, each.by_hand)))
+            for each in recovery.left
+        ),
+        again=None if again is None else redact(again),
+    )
+
+
+def _item(mark: str, text: str) -> Iterator[str]:
+    """One item over as many lines as it takes; what follows a line break is to be copied, and stays whole."""
+    first, *more = text.split("\n")
+    yield from textwrap.wrap(
+        first,
+        _WIDTH,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    yield from (" " * len(mark) + line for line in more)
