@@ -40,7 +40,8 @@ def tests(session: nox.Session) -> None:
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """What runs cost; trust the ratios, the machine is noisy."""
-    session.install("-e", ".[embedded]")
+    session.install("-e", ".[embedded]", "tf>=1.2")
     session.run("python", "-m", "tests.bench.stream")
     session.run("python", "-m", "tests.bench.redaction")
     session.run("python", "-m", "tests.bench.engine_install")
+    session.run("python", "-m", "tests.bench.plugin_storm")

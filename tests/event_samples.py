@@ -2,6 +2,7 @@
 
 from hereya_tf import events
 from hereya_tf.errors import FailureClass
+from hereya_tf.event_parts import Finding, ProcessInfo, Remainder, Repair, StepTrace
 
 CONTRACT_FIELDS = {
     "run_started": ("operation", "package", "workspace", "key", "pid", "version"),
@@ -21,7 +22,7 @@ CONTRACT_FIELDS = {
     "cancelling": ("reason", "signal", "grace_seconds"),
     "result": (
         *("success", "status", "reason", "exit_code", "operation", "package", "workspace", "engine", "env"),
-        *("outputs", "changes", "drift", "failure", "timings", "report"),
+        *("outputs", "changes", "drift", "failure", "timings", "report", "recovery", "trace"),
     ),
 }
 
@@ -54,6 +55,27 @@ RESULT = events.Result(
     report=None,
 )
 
+TRACE = events.Trace(
+    run="run-1",
+    host="host",
+    user="user",
+    process=ProcessInfo(1, "boot"),
+    engine_process=None,
+    began="2026-01-01T00:00:00.000Z",
+    last="2026-01-01T00:01:00.000Z",
+    ended=None,
+    steps=(
+        StepTrace("init", "2026-01-01T00:00:01.000Z", None, "2026-01-01T00:00:02.000Z", True),
+        StepTrace("apply", "2026-01-01T00:00:10.000Z", "2026-01-01T00:00:11.000Z", None, None),
+    ),
+)
+RECOVERY = events.Recovery(
+    story=("It was killed.",),
+    findings=(Finding(FailureClass.STATE_LOCKED, "the state is locked"),),
+    repairs=(Repair("unlock", "release the lock `1`", "it is proven", None),),
+    left=(Remainder(FailureClass.ERRORED_STATE, "not stored", ("ask somebody",)),),
+    again="cd / && hereya-tf provision",
+)
 SAMPLES: tuple[events.Event, ...] = (
     events.RunStarted("provision", "/package", "default", "key", 1, "0.1.0"),
     events.LockWaiting(
@@ -81,4 +103,5 @@ SAMPLES: tuple[events.Event, ...] = (
     events.Cancelling("timeout", None, 60.0),
     RESULT,
     RESULT._replace(success=False, status="failed", reason="no", exit_code=1, failure=FAILURE, engine=None),
+    RESULT._replace(recovery=RECOVERY, trace=TRACE),
 )

@@ -71,6 +71,16 @@ SAMPLES: dict[str, Sample] = {
     "reconfigure": _flag("reconfigure"),
     "migrate-state": _flag("migrate_state"),
     "lockfile": _text("lockfile", "readonly"),
+    "max-destroy": Sample(("0",), "max_destroy", 0, "0"),
+    "protect": _texts("protect", "module.db.*", "aws_db_instance.*"),
+    "expect-no-changes": _flag("expect_no_changes"),
+    "policy": _text("policy", "conftest test -"),
+    "retries": Sample(("3",), "retries", 3, "3"),
+    "retry-lock": _flag("retry_lock"),
+    "retry-apply": _flag("retry_apply"),
+    "no-plugin-cache": _flag("no_plugin_cache"),
+    "dry-run": _flag("dry_run"),
+    "record": _text("record", "result of a run.json"),
     "out": _text("out", "a.plan"),
     "plan-json": _text("plan_json", "plan.json"),
     "plan-text": _text("plan_text", "plan.txt"),
@@ -90,65 +100,75 @@ SAMPLES: dict[str, Sample] = {
     "no-progress": _flag("no_progress"),
 }
 
-_COLUMNS = "provision destroy plan apply drift output init validate tf"
+_COLUMNS = "provision destroy plan apply drift output init validate tf recover"
 _ROWS = """
-yes               x x x x x x x x x
-param             x x x x x x x x .
-param-file        x x x x x x x x .
-var-file          x x x x x x x x .
-env               x x x x x x x x x
-env-file          x x x x x x x x x
-request           x x x x x x x x .
-workspace         x x x x x x x . x
-create-workspace  x . x x . . x . x
-state             x x x x x x x . x
-state-bucket      x x x x x x x . x
-state-region      x x x x x x x . x
-state-lock-table  x x x x x x x . x
-id                x x x x x x x . x
-backend-config    x x x x x x x . x
-lock-key          x x x x x x x . x
-no-state-lock     . . x . . . . . .
-engine            x x x x x x x x x
-engine-version    x x x x x x x x x
-from              x x x x x x x x x
-engine-arg        x x x x x x x x x
-engine-log        x x x x x x x x x
-ignore-cli-args   x x x x x x x x x
-timeout           x x x x x x x x x
-idle-timeout      x x x x x x x x .
-wait              x x x x x x x . x
-no-wait           x x x x x x x . x
-lock-timeout      x x x x x . x . .
-grace             x x x x x x x x x
-destroy           . . x . . . . . .
-parallelism       x x x x x . . . .
-target            x x x . x . . . .
-exclude           x x x . x . . . .
-replace           x . x . . . . . .
-no-refresh        x x x . . . . . .
-reinit            x x x x x x . . x
-upgrade           . . . . . . x . .
-reconfigure       . . . . . . x . .
-migrate-state     . . . . . . x . .
-lockfile          . . . . . . x . .
-out               . . x . . . . . .
-plan-json         . . x . . . . . .
-plan-text         . . x . . . . . .
-detailed-exitcode . . x . . . . . .
-format            . . . . . x . . .
-json              x x x x x x x x .
-engine-messages   x x x x x . x x .
-show-sensitive    x x . x . x . . .
-redact            x x x x x x x x .
-events-file       x x x x x x x x x
-result-file       x x x x x x x x x
-report-file       x x x x x x x x x
-quiet             x x x x x x x x x
-verbose           x x x x x x x x x
-color             x x x x x x x x x
-ci                x x x x x x x x .
-no-progress       x x x x x x x . .
+yes               x x x x x x x x x x
+param             x x x x x x x x . x
+param-file        x x x x x x x x . x
+var-file          x x x x x x x x . x
+env               x x x x x x x x x x
+env-file          x x x x x x x x x x
+request           x x x x x x x x . x
+workspace         x x x x x x x . x x
+create-workspace  x . x x . . x . x .
+state             x x x x x x x . x x
+state-bucket      x x x x x x x . x x
+state-region      x x x x x x x . x x
+state-lock-table  x x x x x x x . x x
+id                x x x x x x x . x x
+backend-config    x x x x x x x . x x
+lock-key          x x x x x x x . x x
+no-state-lock     . . x . . . . . . .
+engine            x x x x x x x x x x
+engine-version    x x x x x x x x x x
+from              x x x x x x x x x x
+engine-arg        x x x x x x x x x x
+engine-log        x x x x x x x x x x
+ignore-cli-args   x x x x x x x x x x
+timeout           x x x x x x x x x x
+idle-timeout      x x x x x x x x . x
+wait              x x x x x x x . x x
+no-wait           x x x x x x x . x x
+lock-timeout      x x x x x . x . . x
+grace             x x x x x x x x x x
+destroy           . . x . . . . . . .
+parallelism       x x x x x . . . . .
+target            x x x . x . . . . .
+exclude           x x x . x . . . . .
+replace           x . x . . . . . . .
+no-refresh        x x x . . . . . . .
+reinit            x x x x x x . . x x
+upgrade           . . . . . . x . . .
+reconfigure       . . . . . . x . . .
+migrate-state     . . . . . . x . . .
+lockfile          . . . . . . x . . .
+max-destroy       x x x x . . . . . .
+protect           x x x x . . . . . .
+expect-no-changes x x x x . . . . . .
+policy            x x x x . . . . . .
+retries           x x x x x x x x . x
+retry-lock        x x x x x . x . . .
+retry-apply       x x . x . . . . . .
+no-plugin-cache   x x x x x x x x x x
+dry-run           . . . . . . . . . x
+record            . . . . . . . . . x
+out               . . x . . . . . . .
+plan-json         . . x . . . . . . .
+plan-text         . . x . . . . . . .
+detailed-exitcode . . x . . . . . . .
+format            . . . . . x . . . .
+json              x x x x x x x x . x
+engine-messages   x x x x x . x x . x
+show-sensitive    x x . x . x . . . .
+redact            x x x x x x x x . x
+events-file       x x x x x x x x x x
+result-file       x x x x x x x x x x
+report-file       x x x x x x x x x x
+quiet             x x x x x x x x x x
+verbose           x x x x x x x x x x
+color             x x x x x x x x x x
+ci                x x x x x x x x . x
+no-progress       x x x x x x x . . x
 """
 MATRIX: dict[tuple[str, Operation], bool] = {
     (name, Operation(operation)): mark == "x"

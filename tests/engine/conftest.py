@@ -13,11 +13,16 @@ from hereya_tf.engine import EngineName
 from hereya_tf.engine.candidates import embedded_argv, embedded_library
 from tests.command_line import CommandLine
 from tests.engine import provider
+from tests.engine.buckets import aws, bucket, locking, moto
+from tests.engine.databases import database, postgres
 from tests.engine.driving import Driver
+from tests.engine.recovering import refuses, server
 from tests.engine.supplying import Cache, Machine, Release, packed, pretending
 from tests.release_site import ReleaseSite
 
 Mount = Callable[..., Path]
+# Fixtures that have a module of their own.
+__all__ = ["aws", "bucket", "database", "locking", "moto", "postgres", "refuses", "server"]
 
 
 @pytest.fixture(scope="session")

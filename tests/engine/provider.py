@@ -2,9 +2,11 @@
 
 import json
 import platform
+import random
 import shlex
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,20 @@ def make_mirror(directory: Path) -> Path:
     program.chmod(0o755)
     shutil.copytree(directory / "mirror/registry.terraform.io", directory / "mirror/registry.opentofu.org")
     return directory / "mirror"
+
+
+def pack_mirror(mirror: Path, directory: Path, *, size: int) -> Path:
+    """The same mirror with archives of at least `size` bytes, which engines unpack as they do a registry's."""
+    for program in mirror.glob("*/hereya/file/*/*/*"):
+        host = program.parts[-6]
+        archive = directory / host / f"hereya/file/terraform-provider-file_1.0.0_{_PLATFORM}.zip"
+        archive.parent.mkdir(parents=True)
+        entry = zipfile.ZipInfo(program.name)
+        entry.external_attr = 0o100755 << 16
+        with zipfile.ZipFile(archive, "w") as file:
+            # A shell never reads what stands behind the last command.
+            file.writestr(entry, program.read_bytes() + random.Random(1).randbytes(size))
+    return directory
 
 
 def mirror_settings(mirror: Path) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from hereya_tf import locks
 from hereya_tf.runs import history
+from hereya_tf.runs.directory import STATE_BEFORE
 from hereya_tf.supervision.process_table import ProcessIdentity, identify, is_alive
 from tests.command_line import CommandLine, Running
 from tests.fake_engine import wait_for
@@ -185,7 +186,15 @@ def states(cli: CommandLine) -> dict[str, str]:
     return {entry["run"]: entry["state"] for entry in document(listed)["runs"]}
 
 
-def everything_in(directory: Path) -> str:
-    """All text below a directory."""
+def told_in(directory: Path) -> list[Path]:
+    """The files below a directory that tell something; the private copies of a state hold it as it is."""
     files = [file for file in directory.rglob("*") if file.is_file()]
+    copies = [file for file in files if file.name == STATE_BEFORE]
+    assert {file.stat().st_mode & 0o777 for file in copies} <= {0o600}
+    return [file for file in files if file not in copies]
+
+
+def everything_in(directory: Path) -> str:
+    """All text below a directory that tells something."""
+    files = told_in(directory)
     return "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files)

@@ -12,6 +12,7 @@ import pytest
 from hereya_tf import exact
 from tests.command_line import Result
 from tests.conftest import MakePackage
+from tests.engine import scenes
 from tests.engine.driving import Driver, failure, steps, succeeded
 
 pytestmark = pytest.mark.real_engine
@@ -219,7 +220,7 @@ def test_show_sensitive_shows_sensitive_outputs_in_the_result_and_on_stdout(
     found = evaluate(plain.stdout, tmp_path)
     assert {name: found[name] for name in SHOWN_ENVIRONMENT} == SHOWN_ENVIRONMENT
     # Whoever asked to see them is shown them; the history is not.
-    history = [file for file in (tmp_path / "state").rglob("*") if file.is_file()]
+    history = scenes.told_in(tmp_path / "state")
     assert history
     assert [file for file in history if SECRET in file.read_text(errors="replace")] == []
 

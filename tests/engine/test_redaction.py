@@ -101,7 +101,7 @@ output "all" {
 def shown(ended: Result, *files: Path) -> dict[str, str]:
     """Everything that a run has left for others to read, by where it is."""
     places = {"stdout": ended.stdout, "stderr": ended.stderr}
-    for file in (*files, *(scenes.state_directory() / "runs").rglob("*")):
+    for file in (*files, *scenes.told_in(scenes.state_directory() / "runs")):
         if file.is_file():
             places[str(file)] = file.read_text(encoding="utf-8")
     return places

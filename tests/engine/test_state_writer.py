@@ -27,6 +27,10 @@ FAILING = [
     scenes.message("diagnostic", diagnostic={"severity": "error", "summary": "Bad day", "detail": ""}),
     {"exit": 1},
 ]
+LOCAL = {"main.tf": 'terraform {\n  backend "local" {}\n}\n', ".terraform/ready": ""}
+WHERE = "--backend-config=path=elsewhere.tfstate"
+SAVED = {"version": 3, "backend": {"type": "local", "config": {"path": "elsewhere.tfstate"}, "hash": 1}}
+INIT_LOCAL = [*INIT, {"write_file": [".terraform/terraform.tfstate", json.dumps(SAVED)]}]
 WORKSPACES = [{"stdout": "* default\n  blue\n"}]
 
 Tofu = Callable[..., CommandLine]
@@ -241,13 +245,47 @@ def test_a_host_that_the_package_writes_out_says_nothing_in_a_state_elsewhere(
 
 
 def test_a_local_backend_of_the_packages_own_may_be_anywhere(tofu: Tofu, make_package: MakePackage) -> None:
-    package = make_package({"main.tf": 'terraform {\n  backend "local" {}\n}\n'})
-    where = "--backend-config=path=elsewhere.tfstate"
+    package = make_package(LOCAL)
+    (package / "elsewhere.tfstate").write_text(FOREIGN[0]["stdout"])
 
-    result = tofu(state_pull=FOREIGN)("provision", package, where, "--yes", "--json")
+    result = tofu(init=INIT_LOCAL)("provision", package, WHERE, "--yes", "--json")
 
-    assert failure(result)[:2] == (3, "engine-mismatch")
+    assert (failure(result)[:2], steps(result)) == ((3, "engine-mismatch"), ["init"])
+    assert names(package) == [".terraform", "elsewhere.tfstate", "main.tf"]
     assert failure(result)[2].startswith("the state in the `local` backend was written by Terraform")
+
+
+@pytest.mark.parametrize("state", [None, OWN[0]["stdout"]], ids=["no state yet", "its own"])
+def test_a_local_state_that_nobody_else_wrote_is_no_reason_to_ask_an_engine(
+    tofu: Tofu, make_package: MakePackage, state: str | None
+) -> None:
+    package = make_package(LOCAL)
+    if state is not None:
+        (package / "elsewhere.tfstate").write_text(state)
+
+    result = tofu(init=INIT_LOCAL)("provision", package, WHERE, "--yes", "--json")
+
+    assert steps(result) == ["init", "apply"]
+    succeeded(result)
+
+
+@pytest.mark.parametrize(
+    ("init", "state"),
+    [
+        pytest.param(INIT_LOCAL, '{"encrypted_data": "secret", "meta": {}}', id="encrypted"),
+        pytest.param(INIT, None, id="init has not said where it is"),
+    ],
+)
+def test_a_local_state_that_only_an_engine_can_read_is_read_by_one(
+    tofu: Tofu, make_package: MakePackage, init: list[Any], state: str | None
+) -> None:
+    package = make_package(LOCAL)
+    if state is not None:
+        (package / "elsewhere.tfstate").write_text(state)
+
+    result = tofu(init=init, state_pull=FOREIGN)("provision", package, WHERE, "--yes", "--json")
+
+    assert (failure(result)[1], steps(result)) == ("engine-mismatch", ["init", "state"])
 
 
 @pytest.mark.parametrize(("version", "takes_values"), [("1.7.0", False), ("1.8.0", True)])

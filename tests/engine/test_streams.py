@@ -226,7 +226,9 @@ def test_a_reader_that_sleeps_slows_nothing_down(
     result = tmp_path / "result.json"
     running = cli.start(*given, "--result-file", result, stdout=writer)
     os.close(writer)
-    wait_for(lambda: (result.exists() and result.read_text().endswith("\n")) or None, what="the result file")
+    wait_for(
+        lambda: (result.exists() and '"status":"succeeded"' in result.read_text()) or None, what="the result"
+    )
 
     assert running.process.poll() is None
     assert json.loads(result.read_text())["success"] is True

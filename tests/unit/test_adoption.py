@@ -18,6 +18,7 @@ from hereya_tf.runs.adoption import adopt, adopt_left_over
 from hereya_tf.runs.directory import EMERGENCY_STATE, SECRETS
 from hereya_tf.runs.history import RunRecord, read_log, read_record
 from hereya_tf.runs.journal import Journal, Sink
+from hereya_tf.states.unsaved import unsaved_of
 from hereya_tf.supervision.process_table import ProcessIdentity, identify
 from tests.streams import DIRECTORY
 
@@ -161,10 +162,10 @@ def test_an_engine_that_went_on_to_its_end(killed: Killed) -> None:
     assert result["failure"]["state"] == {"saved": True, "errored_state": None, "lock": None}
     record = read_record(killed.directory)
     assert record is not None
-    assert record._replace(ended=None) == killed.record._replace(
+    assert record._replace(ended=None, last_sign=None) == killed.record._replace(
         status="failed", exit_code=70, reason=story, failure="internal", engine_process=None
     )
-    assert record.ended is not None
+    assert (record.ended is None, record.last_sign is None) == (False, False)
     assert killed.files == ["events.ndjson", "run.json"]
 
 
@@ -254,7 +255,9 @@ def test_an_emergency_state_is_kept_byte_for_byte_for_the_user_alone(killed: Kil
     assert file.stat().st_mode & 0o777 == 0o600
     result = killed.result
     assert result["failure"]["state"] == {"saved": False, "errored_state": str(file), "lock": None}
-    assert result["failure"]["hint"] == "\n".join(hints_of(FailureClass.STATE_NOT_SAVED, "terraform"))
+    hints = "\n".join(hints_of(FailureClass.STATE_NOT_SAVED, "terraform"))
+    assert result["failure"]["hint"] == hints.replace("state push errored.tfstate", f"state push {file}")
+    assert unsaved(killed) == [(RUN, str(file), 3, "")]
     assert killed.warnings == [
         f"{STORY} in step apply, and its engine went on to its end;"
         f" the state could not be saved, and the only complete copy is `{file}`"
@@ -275,13 +278,52 @@ def test_a_real_emergency(killed: Killed) -> None:
     assert "Failed to persist state to backend" in summaries
 
 
-def test_a_state_that_the_engine_left_in_the_package_is_named(killed: Killed, package: Path) -> None:
-    (package / "errored.tfstate").write_text("{}")
-    killed.tells(begins("apply")).says("apply", stream("http-save-failed")).adopted()
+def unsaved(killed: Killed) -> list[tuple[str, str, int | None, str]]:
+    """What the next run of the workspace is told: run, file, serial and lineage."""
+    found = unsaved_of(killed.runs.parent, killed.record.key)
+    return [(each.run, each.file, each.serial, each.lineage) for each in found]
 
-    state = killed.result["failure"]["state"]
-    assert (state["saved"], state["errored_state"]) == (False, str(package / "errored.tfstate"))
-    assert killed.warnings[0].endswith(f"the only complete copy is `{package / 'errored.tfstate'}`")
+
+def test_a_state_that_the_engine_left_in_the_package_goes_to_the_run_and_is_noted(
+    killed: Killed, package: Path
+) -> None:
+    killed.tells(begins("apply")).says("apply", stream("http-save-failed"))
+    (package / "errored.tfstate").write_text('{"version": 4, "serial": 7, "lineage": "b"}')
+    killed.adopted()
+
+    state, kept = killed.result["failure"]["state"], killed.directory / "errored-1.tfstate"
+    assert (state["saved"], state["errored_state"]) == (False, str(kept))
+    assert json.loads(kept.read_text())["serial"] == 7
+    assert killed.warnings[0].endswith(f"the only complete copy is `{kept}`")
+    assert list(package.iterdir()) == []
+    assert unsaved(killed) == [(RUN, str(kept), 7, "b")]
+    assert killed.record.operation == "provision"
+
+
+def test_what_a_run_had_on_its_way_when_it_was_killed_arrives(killed: Killed, package: Path) -> None:
+    killed.tells(begins("apply"), ends("apply"))
+    (package / "errored.tfstate").write_text('{"version": 4, "serial": 7}')
+    # It has a second name already, and no note.
+    (killed.directory / "errored-1.tfstate").hardlink_to(package / "errored.tfstate")
+    killed.adopted()
+
+    kept = killed.directory / "errored-1.tfstate"
+    assert killed.result["failure"]["state"]["errored_state"] == str(kept)
+    assert killed.files == ["errored-1.tfstate", "events.ndjson", "run.json"]
+    assert list(package.iterdir()) == []
+    assert unsaved(killed) == [(RUN, str(kept), 7, "")]
+
+
+def test_what_the_command_of_a_killed_tf_left_is_noted_as_well(killed: Killed, package: Path) -> None:
+    killed.tells(begins("tf"))
+    (package / "errored.tfstate").write_text('{"version": 4, "serial": 7}')
+    killed.adopted()
+
+    kept = killed.directory / "errored-1.tfstate"
+    assert unsaved(killed) == [(RUN, str(kept), 7, "")]
+    assert killed.warnings == [
+        f"{STORY} in step tf; the state could not be saved, and the only complete copy is `{kept}`"
+    ]
 
 
 def test_a_state_that_was_not_saved_is_said_to_be_so_even_without_a_copy(killed: Killed) -> None:
@@ -293,6 +335,7 @@ def test_a_state_that_was_not_saved_is_said_to_be_so_even_without_a_copy(killed:
 
 def test_an_older_errored_state_is_not_taken_for_this_ones(killed: Killed, package: Path) -> None:
     (package / "errored.tfstate").write_text("{}")
+    os.utime(package / "errored.tfstate", (1767225600.0, 1767225600.0))
     killed.tells(begins("apply")).says("apply", stream("apply-no-changes")).adopted()
 
     assert killed.result["failure"]["state"] == {"saved": True, "errored_state": None, "lock": None}

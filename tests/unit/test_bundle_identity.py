@@ -16,9 +16,9 @@ from hereya_tf.engine import EngineName
 from hereya_tf.errors import PlanMismatch
 from hereya_tf.package.declarations import (
     read_attribute_texts,
-    read_lock_selections,
     read_module_sources,
 )
+from hereya_tf.package.lock_file import read_lock_selections
 from hereya_tf.workspace import BackendKind, GeneratedBackend
 from tests.bundles import MANIFEST, SALT, binary, look
 from tests.conftest import MakePackage

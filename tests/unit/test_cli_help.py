@@ -119,7 +119,8 @@ def test_examples_come_first_and_options_stand_in_groups(names: tuple[str, ...])
     lines = help_of(names).splitlines()
 
     headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
-    groups = ["Asking:", "Input:", "State:", "Engine:", "Limits:", "Choices:", "Output:"]
+    changing = [] if names == ("tf",) else ["Guards:", "Retries:"]
+    groups = ["Asking:", "Input:", "State:", "Engine:", "Limits:", "Choices:", *changing, "Output:"]
     assert headings == ["Examples:", *groups, "Environment:"]
     assert lines[1].startswith(f"  hereya-tf {names[0]} ")
     assert lines.index("Asking:") > lines.index(next(line for line in lines if line.startswith("Usage: ")))

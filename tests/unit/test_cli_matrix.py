@@ -170,6 +170,7 @@ def test_the_steps_of_operations() -> None:
         "init": "init",
         "validate": "init",
         "tf": "init",
+        "recover": "init",
     }
 
 
@@ -418,8 +419,8 @@ def test_a_flag_that_is_off_contradicts_nothing(monkeypatch: pytest.MonkeyPatch)
         pytest.param(
             "validate -w prod",
             "error: `validate` has no use for `--workspace`: it never touches the backend\n"
-            "hint: it is an option of `provision`, `destroy`, `plan`, `apply`, `drift`, `output`, `init`"
-            " and `tf`\n",
+            "hint: it is an option of `provision`, `destroy`, `plan`, `apply`, `drift`, `output`, `init`,"
+            " `tf` and `recover`\n",
             id="by its letter",
         ),
         pytest.param(

@@ -7,6 +7,7 @@ import click
 import pytest
 
 from hereya_tf.cli.engine_options import wish_of
+from hereya_tf.cli.guard_options import guards_of
 from hereya_tf.cli.operations import provision
 from hereya_tf.cli.options import ordered_inputs
 from hereya_tf.cli.requests import build_request
@@ -27,6 +28,7 @@ DEFAULTS = {
     "no_wait": False,
     "lock_timeout": 300.0,
     "grace": 60.0,
+    "retries": 0,
     "refresh": True,
     "color": "auto",
     "ci": "auto",
@@ -51,7 +53,11 @@ def parsed(*arguments: str, command: click.Command = provision) -> click.Context
 def request_of(*arguments: str) -> RunRequest:
     context = parsed(*arguments)
     inputs = ordered_inputs(context, ("param", "param_file", "var_file"))
-    options = {**context.params, "engine_wish": wish_of(context, context.params)}
+    options = {
+        **context.params,
+        "engine_wish": wish_of(context, context.params),
+        "guards": guards_of(context, context.params),
+    }
     return build_request(Operation.PROVISION, options, inputs)
 
 

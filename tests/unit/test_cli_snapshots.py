@@ -101,6 +101,8 @@ class Console:
                 return 0.0
             case int() if name == "pid":
                 return 1
+            case str() if name in ("host", "user", "started"):
+                return "HOST"
         return value
 
 
@@ -236,9 +238,25 @@ def test_json(console: Console) -> None:
                 "total": 0.0,
             },
             "report": None,
+            "recovery": None,
+            "trace": {
+                "run": "RUN",
+                "host": "HOST",
+                "user": "HOST",
+                "process": {"pid": 1, "started": "HOST"},
+                "engine_process": {"pid": 1, "started": "HOST"},
+                "began": "TIME",
+                "last": "TIME",
+                "ended": "TIME",
+                "steps": [trace("init", None), trace("apply", "TIME")],
+            },
         },
     ]
     assert events == [{**envelope, **event} for event in told]
+
+
+def trace(command: str, held: str | None) -> dict[str, Any]:
+    return {"command": command, "began": "TIME", "held": held, "ended": "TIME", "released": True}
 
 
 def finished(step: str) -> dict[str, Any]:

@@ -657,6 +657,23 @@ def test_the_document_has_the_same(cli: CommandLine, package: Path, file: Path) 
     assert document["parameters"] == [{"name": "x", "value": "…", "source": "hereya-tf.toml:2"}]
 
 
+@pytest.mark.parametrize(
+    ("mirror", "shown"),
+    [
+        ("https://me:s3cret@host/x?key=s3cret", "https://[redacted]@host/x?…"),
+        ("me:s3cret@host/x", "…@host/x"),
+    ],
+    ids=["an address", "an address that has lost its scheme"],
+)
+def test_a_mirror_is_shown_without_its_password(
+    cli: CommandLine, package: Path, mirror: str, shown: str
+) -> None:
+    ran = cli("config", "show", package, env={"HEREYA_TF_FROM": mirror})
+
+    assert [line.split()[1] for line in ran.stdout.splitlines() if line.startswith("from ")] == [shown]
+    assert "s3cret" not in ran.stdout + ran.stderr
+
+
 def test_what_the_caller_says_wins_over_the_packages_version(cli: CommandLine, package: Path) -> None:
     (package / "hereya-tf.toml").write_text("engine-version = '~> 1.10'\n")
 
@@ -664,6 +681,39 @@ def test_what_the_caller_says_wins_over_the_packages_version(cli: CommandLine, p
 
     assert ran.stdout.splitlines()[-1].split() == ["engine-version", "~>", "1.11", "HEREYA_TF_ENGINE_VERSION"]
     assert "1.10" not in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "shown"),
+    [
+        pytest.param(
+            {}, ["max-destroy 2 hereya-tf.toml:1", "protect module.db hereya-tf.toml:2"], id="of the package"
+        ),
+        pytest.param(
+            {"HEREYA_TF_MAX_DESTROY": "3", "HEREYA_TF_PROTECT": "a.*"},
+            [
+                "max-destroy 2 hereya-tf.toml:1",
+                "protect module.db hereya-tf.toml:2",
+                "protect a.* HEREYA_TF_PROTECT",
+            ],
+            id="what is stricter",
+        ),
+        pytest.param(
+            {"HEREYA_TF_MAX_DESTROY": "0"},
+            ["max-destroy 0 HEREYA_TF_MAX_DESTROY", "protect module.db hereya-tf.toml:2"],
+            id="of the caller",
+        ),
+    ],
+)
+def test_guards_are_told_as_they_hold(
+    cli: CommandLine, package: Path, environment: dict[str, str], shown: list[str]
+) -> None:
+    (package / "hereya-tf.toml").write_text("max-destroy = 2\nprotect = ['module.db']\n")
+
+    ran = cli("config", "show", package, env=environment)
+
+    lines = [" ".join(line.split()) for line in ran.stdout.splitlines()]
+    assert [line for line in lines if line.startswith(("max-destroy", "protect"))] == shown
 
 
 def test_a_package_that_is_none(cli: CommandLine) -> None:

@@ -169,6 +169,10 @@ def test_init_and_another_try_are_for_those_they_can_help(recording: Recording) 
         ("directory-read-only", "make the package's directory, or the place of its state, writable"),
         (
             "http-locked",
+            "of a run of yours that was killed, `hereya-tf recover` releases the lock, once that is proven",
+        ),
+        (
+            "http-locked",
             "only when its process is gone for certain: `hereya-tf tf -- force-unlock -force 11111111-2222`",
         ),
         (

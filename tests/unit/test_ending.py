@@ -372,18 +372,23 @@ def test_a_state_that_could_only_be_printed_is_in_a_file_of_the_run(
     assert f"the only complete copy is `{state.errored_state}`" in Path(str(result.report)).read_text()
 
 
-def test_a_state_that_the_engine_has_left_in_the_package_is_named(
+def test_a_state_that_the_engine_has_left_in_the_package_is_named_where_it_is_now(
     directory: RunDirectory, tmp_path: Path
 ) -> None:
     performed = execution(directory, tmp_path)
-    performed.acted = performed.failed = step()
-    (tmp_path / "errored.tfstate").write_text("{}")
+    with performed.keeper.watching():
+        performed.acted = performed.failed = step()
+        (tmp_path / "errored.tfstate").write_text("{}")
     error = ShellCommandError("no", command="tofu", exit_code=1, failure_class=FailureClass.STATE_NOT_SAVED)
 
     result = conclude(facts(tmp_path, error, execution=performed), directory, Redactor(), reveal=False).result
 
     assert result.failure is not None
-    assert result.failure.state == events.StateInfo(False, str(tmp_path / "errored.tfstate"), None)
+    kept = directory.path / "errored-1.tfstate"
+    assert result.failure.state == events.StateInfo(False, str(kept), None)
+    assert result.failure.hint is not None
+    assert "`hereya-tf recover`" in result.failure.hint
+    assert f"`hereya-tf tf -- state push {kept}`" in result.failure.hint
 
 
 def test_the_error_of_a_failed_delete_has_the_class_of_its_event(

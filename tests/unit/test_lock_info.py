@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hereya_tf.failure.lock_info import age_of
+from hereya_tf.failure.lock_info import age_of, read_lock
 
 MOMENT = datetime(2026, 11, 30, 1, 57, 28, tzinfo=UTC).timestamp()
 
@@ -79,3 +79,13 @@ def test_both_forms_mean_the_same(moment: datetime, minutes: int, age: float) ->
     go = zoned.strftime("%H:%M:%S.%f %z") + " XXX"
     assert age_of(f"{zoned.date().isoformat()} {go}", now) == pytest.approx(age, abs=1e-3)
     assert age_of(zoned.isoformat(), now) == pytest.approx(age, abs=1e-3)
+
+
+def test_the_id_is_found_where_an_engine_has_broken_the_line_before_it() -> None:
+    """As Terraform 1.11.4 says it for people; what stands under `Lock Info` is its own."""
+    detail = (
+        "Error message: HTTP remote state already locked:\nID=11111111-2222-3333-4444-555555555555\n"
+        "Lock Info:\n  ID:        fada9a92-fc4c-c4f2-95a0-39af66f9f75e\n  Who:       root@vm\n"
+    )
+
+    assert read_lock(detail) == {"ID": "11111111-2222-3333-4444-555555555555"}

@@ -44,13 +44,14 @@ def test_a_field_that_is_missing_or_of_another_type_makes_it_none(event: events.
     for name in record:
         if name in ("v", "seq"):  # nobody asks for them
             continue
-        assert event_of({key: value for key, value in record.items() if key != name}) is None, name
+        if name not in type(event)._field_defaults:
+            assert event_of({key: value for key, value in record.items() if key != name}) is None, name
         if name != "message":  # an engine's own may be anything
             assert event_of({**record, name: [object]}) is None, name
 
 
 def test_what_is_inside_is_looked_at_too() -> None:
-    failed = read(SAMPLES[-1])
+    failed = read(next(event for event in SAMPLES if isinstance(event, events.Result) and event.failure))
     failed["failure"]["state"]["lock"] = {"ID": 7}
     diagnosed = read(error())
     diagnosed["snippet"]["values"] = [["only a name"]]

@@ -126,7 +126,7 @@ def result(**changed: Any) -> events.Result:
         ),
         pytest.param(
             events.Retry("apply", "provider-error", 2, 4.0),
-            ["         ! trying apply again in 4.0s (provider-error)"],
+            ["         ! apply again in 4.0s: a provider has failed"],
             id="retry",
         ),
         pytest.param(events.Heartbeat("apply", 10.0, ("a.b",)), [], id="heartbeat"),

@@ -185,7 +185,7 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
         pytest.param(events.Heartbeat("question", 10.0, ()), [], id="heartbeat-of-a-question"),
         pytest.param(
             events.Retry("apply", "provider-error", 2, 5.0),
-            ["trying apply again in 5.0s (provider-error)"],
+            ["again in 5.0s: a provider has failed"],
             id="retry",
         ),
         pytest.param(

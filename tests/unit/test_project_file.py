@@ -9,6 +9,7 @@ import pytest
 
 from hereya_tf.cli.option_table import every_option
 from hereya_tf.errors import BadConfig
+from hereya_tf.guards import Guards, Limit, Pattern
 from hereya_tf.inputs.hereyarc import Hereyarc, Rule
 from hereya_tf.inputs.project_file import CALLERS, KEYS, ProjectFile, read_project_file
 from hereya_tf.inputs.values import VariableFile
@@ -87,6 +88,15 @@ anything = 2020-01-01
     assert str(project.parameters["ratio"]) == "0.10"
 
 
+def test_guards_know_their_lines(package: Path) -> None:
+    project = read(package, "\nmax_destroy = 0\nprotect = [\n  'module.db',\n  ' *.main '\n]\n")
+
+    assert project.guards == Guards(
+        max_destroy=Limit(0, "hereya-tf.toml:2"),
+        protect=(Pattern("module.db", "hereya-tf.toml:3"), Pattern("*.main", "hereya-tf.toml:3")),
+    )
+
+
 def test_keys_may_be_written_with_the_other_line(package: Path) -> None:
     (package / "a.tfvars").touch()
 
@@ -105,8 +115,8 @@ def test_a_deploy_table_is_another_commands(package: Path) -> None:
 
 WRONG = [
     pytest.param(
-        "[guards]\nmax-destroy = 1", 1, "this version of hereya-tf knows no guards, and must not run without them",
-        "take a version that has them, or take `[guards]` out", id="a guard is never ignored",
+        "[guards]\nmax-destroy = 1", 1, "there is no table `guards`",
+        "`max-destroy` and `protect` stand at the top of the file, in no table", id="a guard is never ignored",
     ),
     pytest.param(
         "\nyes = true", 2, "a package may not set `yes`: whoever runs it decides that, not who writes it",
@@ -126,7 +136,7 @@ WRONG = [
     pytest.param("[parameter]", 1, "there is no key `parameter`", "did you mean `parameters`?", id="one parameter"),
     pytest.param(
         "frobnicate = 1", 1, "there is no key `frobnicate`",
-        "it holds `[parameters]`, `var-files` and `engine-version`", id="unknown",
+        "it holds `[parameters]`, `var-files`, `engine-version`, `max-destroy` and `protect`", id="unknown",
     ),
     pytest.param(
         "var-files = []\nvar_files = []", 2, "`var-files` and `var_files` are the same", "keep one of the two",
@@ -190,6 +200,29 @@ WRONG = [
         "engine-version = ' '", 1, "`engine-version` is no text", 'write it like `engine-version = "~> 1.9"`',
         id="nothing",
     ),
+    *(
+        pytest.param(
+            f"max-destroy = {wrong}", 1, "`max-destroy` is not a whole number from 0 on",
+            "write it like `max-destroy = 0`", id=f"max-destroy of {wrong}",
+        )
+        for wrong in ("-1", "true", "1.0", "'1'", "[]")
+    ),
+    *(
+        pytest.param(
+            f"protect = {wrong}", 1, "`protect` is no list of patterns",
+            'write it like `protect = ["module.db"]`', id=f"protect of {wrong}",
+        )
+        for wrong in ("'module.db'", "[1]", "[' ']", "true")
+    ),
+    pytest.param(
+        "expect-no-changes = true", 1,
+        "a package may not set `expect-no-changes`: whoever runs it decides that, not who writes it",
+        "give it as `--expect-no-changes`, in the environment, or in your own `config.toml`", id="no changes",
+    ),
+    pytest.param(
+        "policy = 'true'", 1, "a package may not set `policy`: whoever runs it decides that, not who writes it",
+        "give it as `--policy`, in the environment, or in your own `config.toml`", id="a policy",
+    ),
 ]  # fmt: skip
 
 
@@ -209,6 +242,8 @@ def test_every_option_is_the_callers_but_what_a_package_may_set() -> None:
         "param",
         "param-file",
         "engine-version",
+        "max-destroy",
+        "protect",
     }
     assert CALLERS.isdisjoint(KEYS)
 

@@ -117,7 +117,7 @@ def weight(directory: Path) -> int:
         pytest.param(NO_LIMITS, 4, id="none"),
         pytest.param(NO_LIMITS._replace(age=2.5 * DAY), 2, id="age"),
         pytest.param(NO_LIMITS._replace(runs=3), 3, id="count"),
-        pytest.param(NO_LIMITS._replace(bytes=3000), 2, id="bytes"),
+        pytest.param(NO_LIMITS._replace(bytes=4000), 2, id="bytes"),
         pytest.param(Limits(DAY / 2, 1, 1), 1, id="all"),
     ],
 )
@@ -194,6 +194,29 @@ def test_a_copy_of_a_state_is_never_lost(runs: Path, name: str, dry_run: bool) -
 
     assert pruned(runs, ONE, dry_run=dry_run).spared == (Spared(holding, pruning.HOLDS_STATE),)
     assert copy.read_text() == "{}"
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_the_newest_whole_copy_of_a_state_stays_as_long_as_its_package(
+    runs: Path, tmp_path: Path, dry_run: bool
+) -> None:
+    def held(days: float, text: str, package: Path = tmp_path, **changed: Any) -> str:
+        place = {"package": str(package), "key": f"{package}#default", "started": f"2026-01-{20 - days:02}"}
+        run = kept(runs, days, **{**place, **changed})
+        (runs / run / "state-before.tfstate").write_text(text)
+        return run
+
+    whole = '{"version": 4, "serial": 1}'
+    older, newest, broken = held(9, whole), held(8, whole), held(7, "{")
+    of_another = held(6, whole, workspace="prod")
+    of_none = held(5, whole, tmp_path / "gone")
+    refused = [kept(runs, days, status="refused", package=str(tmp_path)) for days in (4, 3, 2)]
+
+    done = pruned(runs, ONE, dry_run=dry_run)
+
+    assert done.removed == (older, broken, of_none, *refused[:2])
+    assert done.spared == (Spared(newest, pruning.LAST_COPY), Spared(of_another, pruning.LAST_COPY))
+    assert dry_run or names(runs) == [newest, of_another, refused[2]]
 
 
 def test_what_an_engine_was_given_for_a_while_is_no_state(runs: Path) -> None:

@@ -31,6 +31,7 @@ def test_the_last_run_is_this_one() -> None:
         ("provision . --workspace prod", "`hereya-tf plan`", "`hereya-tf plan . --workspace prod`"),
         ("provision net", "`hereya-tf plan`", "`hereya-tf plan`"),
         ("apply . a.plan", "`hereya-tf apply FILE`", "`hereya-tf apply . FILE`"),
+        ("recover .", "`hereya-tf tf . -- state push -force a`", "`hereya-tf tf . -- state push -force a`"),
         (
             "tf --state s.tfstate --id web -- plan --state no",
             "first `hereya-tf tf -- state push errored.tfstate`",

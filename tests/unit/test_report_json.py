@@ -117,6 +117,9 @@ def test_a_failure_is_told_with_all_that_was_around_it() -> None:
         "exit_code": 1,
         "seconds": 67.5,
         "skipped": False,
+        "again_after": None,
+        "failure_class": None,
+        "said": [],
     }
     assert document["planned"][0] == {"address": "store_bucket.photos", "action": "create", "reason": None}
     assert document["warnings"] == [
@@ -153,6 +156,8 @@ def test_a_report_before_the_end_has_null_for_what_is_not_known() -> None:
         "drift": None,
         "timings": None,
         "report": None,
+        "recovery": None,
+        "trace": None,
     }
     assert (document["failure"]["class"], document["failure"]["state"]["saved"]) == ("cancelled", None)
 

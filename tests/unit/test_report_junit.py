@@ -228,7 +228,12 @@ def test_without_a_diagnostic_the_step_has_the_last_that_the_engine_said() -> No
 
 def test_a_step_that_was_tried_again_is_no_failure_of_its_own() -> None:
     assert shown(reports.init_failed()) == [
-        Shown("init (attempt 1)", "skipped", "skipped", "failed after 1.0s (exit code 1)"),
+        Shown(
+            "init (attempt 1)",
+            "skipped",
+            "skipped",
+            "failed after 1.0s (exit code 1), again after 1.0s: providers cannot be fetched",
+        ),
         Shown("init", "failure", "provider-unavailable", "a provider cannot be had"),
     ]
 

@@ -126,9 +126,19 @@ def test_what_the_environment_says_comes_out_as_flags(monkeypatch: pytest.Monkey
 def test_what_the_users_file_says_comes_out_as_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     file = Path(os.environ["XDG_CONFIG_HOME"]) / "hereya-tf/config.toml"
     file.parent.mkdir(parents=True)
-    file.write_text('engine = "tofu"\nlock-timeout = "2m"\nyes = true\nquiet = true\nno-refresh = true\n')
+    file.write_text('lock-timeout = "2m"\nyes = true\nquiet = true\nno-refresh = true\n')
 
-    assert words_of(Operation.PLAN, []) == ["--engine", "tofu", "--lock-timeout", "2m", "--no-refresh"]
+    assert words_of(Operation.PLAN, []) == ["--lock-timeout", "2m", "--no-refresh"]
+
+
+def test_what_the_package_may_overrule_comes_out_as_no_flag(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "hereya-tf/config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('engine = "terraform"\nengine-version = "~> 1.9"\n')
+
+    assert words_of(Operation.PLAN, []) == []
+    monkeypatch.setenv("HEREYA_TF_ENGINE", "tofu")
+    assert words_of(Operation.PLAN, []) == ["--engine", "tofu"]
 
 
 def test_every_option_is_either_kept_or_left_out() -> None:
@@ -207,6 +217,7 @@ def test_a_command_has_no_secret_and_all_else(
         ("--backend-config", "region=hunter22", "-w", "a/b"),
         ("--engine-arg", "hunter22", "-w", "a/b"),
         ("--engine-arg", "apply=hunter22", "-w", "a/b"),
+        ("--from", "user:hunter22@host/x", "--engine", "tofu", "--engine-version", "99.0.0"),
     ],
     ids=" ".join,
 )
