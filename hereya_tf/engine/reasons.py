@@ -34,7 +34,7 @@ def explain(
     source = demand.engine_source
     if source in written_by.values():
         reasons.append(f"{source} is {engine.title}'s")
-    elif source and source != place and not _is_about_versions(demand):
+    elif source and source != place and not _was_settled_by_versions(demand):
         reasons.append(f"{source} asks for {engine.title}")
     if demand.allows(engine, version) and (said := demand.reason(engine, version)):
         reasons.append(f"satisfies {said}")
@@ -43,7 +43,7 @@ def explain(
     return ", ".join(reasons)
 
 
-def _is_about_versions(demand: Demand) -> bool:
+def _was_settled_by_versions(demand: Demand) -> bool:
     """Whether the engine was settled by what was said of its versions, which is told anyway."""
     return "`" in demand.engine_source or demand.engine_source in [word.source for word in demand.constraints]
 

@@ -10,7 +10,7 @@ import ssl
 import time
 import uuid
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,8 @@ from hereya_tf.runs import history
 from hereya_tf.saved_backend import read_saved_backend
 
 if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
+
     from hereya_tf.releases.addresses import Address
 
 TYPE = "http"
@@ -28,6 +30,7 @@ _PATIENCE = 30.0  # seconds
 _GIVEN = 200
 _HELD = (409, 423)
 _LARGEST_ANSWER = 1 << 20  # bytes
+_PIECE = 1 << 16  # bytes
 
 
 class HttpLock(NamedTuple):
@@ -132,10 +135,20 @@ def _send(
             preload_content=False,
         )
     try:
-        return answer.status, answer.read(_LARGEST_ANSWER)
+        return answer.status, _body(answer, time.monotonic() + _PATIENCE)
     finally:
         answer.release_conn()
         manager.clear()
+
+
+def _body(
+    answer: "BaseHTTPResponse", deadline: float, *, clock: Callable[[], float] = time.monotonic
+) -> bytes:
+    """The body as far as it has come by then: a limit to silence alone lets it come byte by byte for ever."""
+    body = b""
+    while len(body) < _LARGEST_ANSWER and clock() < deadline and (piece := answer.read1(_PIECE)):
+        body += piece
+    return body[:_LARGEST_ANSWER]
 
 
 def _manager(lock: HttpLock, address: "Address", environment: Mapping[str, str]) -> Any:

@@ -1,6 +1,8 @@
 """An `http` backend is asked itself who holds its lock; nothing of that stays behind."""
 
 import base64
+import io
+import itertools
 import json
 import ssl
 import threading
@@ -10,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 
+from hereya_tf.recovery import http_lock
 from hereya_tf.recovery.http_lock import HttpLock, ask_holder, read_http_lock
 from tests.certificates import make_certificates
 
@@ -210,3 +214,16 @@ def test_a_backend_without_such_a_lock_is_not_asked(
 
 def test_a_package_that_was_never_initialised_has_no_such_lock(tmp_path: Path) -> None:
     assert read_http_lock(tmp_path, {}) is None
+
+
+def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_without_end() -> None:
+    class Trickle(io.RawIOBase):
+        """A body that has no end, and brings one byte at a time."""
+
+        def read1(self, _size: int = -1) -> bytes:
+            return b" "
+
+    ticks = itertools.count()
+    answer = urllib3.HTTPResponse(Trickle(), preload_content=False)
+
+    assert http_lock._body(answer, 5.0, clock=lambda: float(next(ticks))) == b" " * 5
