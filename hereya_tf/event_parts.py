@@ -34,8 +34,8 @@ class ProcessInfo(NamedTuple):
 class StepTrace(NamedTuple):
     """When an engine command was at work that locks the state; moments are RFC 3339.
 
-    `command` is the engine's own (`apply`, `state push`), `held` the first sign that it had the lock. `released`
-    is null where it ended without a word on it, such as by a kill, and false where it could not be released.
+    `command` is the engine's own (`apply`, `state push`), `held` the first sign that it had the lock or waited
+    for it. `released` is null where nobody knows, such as after a kill, and false where it could not be released.
     """
 
     command: str

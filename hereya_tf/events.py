@@ -125,8 +125,17 @@ class ChangeEvent(NamedTuple):
     reason: str | None
 
 
-NEED_THE_LOCK = ("resource", "change")
-"""What an engine tells only once the lock on the state is its own: the first in a step is its first sign."""
+_NEED_THE_LOCK = ("resource", "change")
+
+
+def shows_lock(record: Mapping[str, Any], step: str | None) -> bool:
+    """Whether an engine tells this in a step only once it has the lock on the state, or waits for it.
+
+    What it writes into the lock is made before; that it waits is, after 0.4 s, the first thing it says. `init`
+    says much before it may need the lock.
+    """
+    kind = record["type"]
+    return kind in _NEED_THE_LOCK or (kind == "log" and record["stream"] == "stdout" and step != "init")
 
 
 class DiagnosticEvent(NamedTuple):

@@ -115,13 +115,14 @@ class _Conduct:
 
     def _early_results(self) -> Sink:
         """Keeps a result in its file from the beginning: whoever kills us leaves it there."""
-        has_lock = False
+        has_lock, step = False, None
 
         def write(record: Mapping[str, Any], _line: str) -> None:
-            nonlocal has_lock
+            nonlocal has_lock, step
             kind = record["type"]
-            has_lock = has_lock and kind != "step_started"
-            is_first = kind in events.NEED_THE_LOCK and not has_lock
+            if kind == "step_started":
+                has_lock, step = False, record["step"]
+            is_first = not has_lock and events.shows_lock(record, step)
             has_lock = has_lock or is_first
             if (is_first or kind in _TELL_MORE) and "result_file" in self._results and self._run is not None:
                 path = self._options["result_file"]

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import assert_never
 
@@ -20,15 +20,13 @@ from hereya_tf.errors import (
 )
 from hereya_tf.event_parts import Recovery, Remainder
 from hereya_tf.events import ChangeCounts, Operation
-from hereya_tf.failure.diagnosis import lock_holder
-from hereya_tf.failure.human_errors import read_human_errors
-from hereya_tf.failure.lock_info import moment_of
 from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import initialise_if_needed
+from hereya_tf.operations.state_lock import StateLock
 from hereya_tf.question import Question
 from hereya_tf.recovery import looking
-from hereya_tf.recovery.plan import Act, Damage, HeldLock, Kind, Plan, Stored, compare, plan_recovery
-from hereya_tf.recovery.proof import judge
+from hereya_tf.recovery.plan import Act, Damage, Kind, Plan, Stored, compare, plan_recovery
+from hereya_tf.recovery.proof import Suspect
 from hereya_tf.recovery.state_document import read_state
 from hereya_tf.recovery.story import chapters_worth_telling, tell
 from hereya_tf.recovery.telling import recovery_lines
@@ -60,6 +58,7 @@ class _Recovery:
         self._runs = self._directory.parent
         self._records = looking.records_of(self._runs, self._where, self._directory.name)
         self._is_initialised = False
+        self._lock = StateLock(execution, self._suspects)
         self._notes: tuple[Unsaved, ...] = ()
         self._told = Recovery((), (), (), (), None)
 
@@ -117,7 +116,7 @@ class _Recovery:
                 return Damage(None, (), Stored(None), None, self._assignment.place)
         self._initialise()
         # No local state has a lock that outlives its holder.
-        lock = self._find_lock() if local is None else None
+        lock = self._lock.find() if local is None else None
         return Damage(None, lost, self._pull() if lost else Stored(None), lock, self._assignment.place)
 
     def _initialise(self) -> None:
@@ -137,41 +136,9 @@ class _Recovery:
             document, "" if document is not None else "what the backend has is no state that is known"
         )
 
-    def _find_lock(self) -> HeldLock | None:
-        """The lock that somebody holds on the state, and whose it is."""
-        info = self._probe()
-        if info is None:
-            return None
+    def _suspects(self) -> Iterable[Suspect]:
         wish = self._assignment.recovery
-        record = wish.record if wish is not None else None
-        return HeldLock(info, judge(info, looking.suspects_of(self._runs, self._records, record)))
-
-    def _probe(self) -> Mapping[str, str] | None:
-        """What is known of the lock; None when it is free."""
-        execution, began = self._execution, time.time()
-        arguments = commands.lock_probe_arguments(variable_files=execution.backend_variable_files)
-        try:
-            execution.run(Step.UNTAINT, arguments, streams=False)
-        except ShellCommandError as error:
-            if error.failure_class is not FailureClass.STATE_LOCKED:
-                raise
-            execution.failed = None
-            info = lock_holder(read_human_errors(error.stderr))
-            if _is_our_attempt(info, began):
-                # Some backends know no holder, and the engine shows what it would have written itself.
-                return {}
-            return self._ask_server(info) if set(info) == {"ID"} else info
-        return None
-
-    def _ask_server(self, info: Mapping[str, str]) -> Mapping[str, str]:
-        from hereya_tf.recovery.http_lock import ask_holder, read_http_lock
-
-        context = self._execution.context
-        lock = read_http_lock(context.package, context.environment)
-        if lock is None:
-            return info
-        found = ask_holder(lock, self._directory.name, context.environment)
-        return found if found.get("ID") == info["ID"] else info
+        return looking.suspects_of(self._runs, self._records, wish.record if wish is not None else None)
 
     def _get_approval(self, plan: Plan) -> None:
         """Raises Cancelled, or, where there is nobody to ask, what is broken."""
@@ -224,7 +191,7 @@ class _Recovery:
             case Kind.SETTLE:
                 self._settle(act)
             case Kind.UNLOCK:
-                self._unlock()
+                self._lock.release()
             case _:
                 assert_never(act.kind)
 
@@ -287,35 +254,6 @@ class _Recovery:
         errored = self._where.package / ERRORED_STATE
         if looking.read_document(errored) == lost.document:
             set_aside(errored, self._directory, lambda _kept: None)
-
-    def _unlock(self) -> None:
-        """Only the very lock that was proven, which is proven once more. Raises StateLocked."""
-        lock = self._find_lock()
-        if lock is None:
-            return
-        if lock.verdict.run is None:
-            raise StateLocked(
-                f"the state is locked by somebody else meanwhile: {lock.verdict.doubt}",
-                "see what can be done now: `hereya-tf recover`",
-            )
-        identifier = lock.info["ID"]
-        execution = self._execution
-        arguments = commands.force_unlock_arguments(
-            identifier, variable_files=execution.backend_variable_files
-        )
-        execution.run(Step.FORCE_UNLOCK, arguments, streams=False)
-        after = self._probe()
-        if after is not None and after.get("ID") in (identifier, None):
-            raise StateLocked(
-                f"the lock `{identifier}` was released, and is still there", "look at the backend itself"
-            )
-
-
-def _is_our_attempt(info: Mapping[str, str], began: float) -> bool:
-    """Whether this is what our own look would have written into the lock, had it got it."""
-    created = moment_of(info.get("Created", ""))
-    is_look = info.get("Operation") == Step.UNTAINT
-    return is_look and created is not None and created.timestamp() >= began - 1
 
 
 def _error(remainder: Remainder) -> HereyaError:

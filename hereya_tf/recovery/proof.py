@@ -94,7 +94,7 @@ def _doubt(lock: Mapping[str, str], created: datetime, suspect: Suspect) -> _Dou
 
 
 def _is_within(step: StepTrace, trace: Trace, created: datetime) -> bool:
-    """Whether the lock was made between the start of the command and the first sign that it had the lock."""
+    """Whether the lock was asked for between the start of the command and the first sign of that."""
     began = moment_of(step.began)
     until = moment_of(step.held or step.ended or trace.ended or trace.last)
     if began is None or until is None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from hereya_tf.events import shows_lock
 from hereya_tf.words import Record, short_error
 
 _ACTIONS_KEPT = 10_000
@@ -91,8 +92,8 @@ class Story:
         self.cancelling: Record | None = None
         self.last_cancelling: Record | None = None
         self.result: Record | None = None
-        # By the place of a step: when it first told of a resource, which it could not without the state's lock,
-        # and the classes of the errors it told of.
+        # By the place of a step: when it first told what it could not before it asked for the state's lock, and
+        # the classes of the errors it told of.
         self.held: dict[int, str] = {}
         self.classes: dict[int, set[str]] = {}
         # Lists of an ActionPart's fields, and of what had begun before at the same address and goes on as well:
@@ -114,6 +115,8 @@ class Story:
     def add(self, record: Record, _line: str = "") -> None:
         """Take one event in; what a newer version says is passed over."""
         kind = record["type"]
+        if self._step not in self.held and shows_lock(record, self.steps[-1].step if self.steps else None):
+            self.held[self._step] = record["ts"]
         fold = _FOLDS.get(kind)
         if fold is not None:
             fold(self, record)
@@ -171,8 +174,6 @@ class Story:
         if status == "progress":
             return
         action = record["action"]
-        if self._step not in self.held:
-            self.held[self._step] = record["ts"]
         if action in self._skipped:
             return
         address, moment = record["address"], record["ts"]
@@ -197,8 +198,6 @@ class Story:
             self._actions.append([address, action, status, self._step, moment, moment, record["id"], None])
 
     def _change(self, record: Record) -> None:
-        if self._step not in self.held:
-            self.held[self._step] = record["ts"]
         target = self.drifted if record["reason"] == "drift" else self.planned
         if len(target) < _ACTIONS_KEPT:
             target[record["address"]] = record

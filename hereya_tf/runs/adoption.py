@@ -102,9 +102,8 @@ def _complete(directory: Path, record: history.RunRecord) -> str:
     open_step = _open_step(known)
     held: str | None = None
     if open_step is not None:
-        held = next(
-            (event["ts"] for event in known[open_step.at :] if event["type"] in events.NEED_THE_LOCK), None
-        )
+        told = known[open_step.at :]
+        held = next((event["ts"] for event in told if events.shows_lock(event, open_step.step)), None)
         # The events of the open step are made anew from the raw files: part of them may be missing.
         known = known[: open_step.at + 1]
     journal = Journal(

@@ -110,6 +110,9 @@ def _released(part: StepPart, classes: set[str]) -> bool | None:
         return None
     if part.exit_code in _CRASHES and not part.ok:
         return None
+    if FailureClass.BACKEND_UNREACHABLE in classes:
+        # The lock may have been taken by a request whose answer never came.
+        return None
     return True
 
 

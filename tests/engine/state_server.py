@@ -29,6 +29,7 @@ class StateServer:
         self._refuses = refuses
         self._is_strict = is_strict
         self._left = dict(times or {})
+        self._lost: set[str] = set()
         self._lock = json.dumps(lock).encode() if lock is not None else None
         self._state = json.dumps(state).encode() if state is not None else None
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -73,6 +74,10 @@ class StateServer:
         """From now on a method gets this status, so many times."""
         self._refuses, self._left[method] = {**self._refuses, method: status}, times
 
+    def lose(self, method: str) -> None:
+        """The next request with this method is done, and its answer is lost on the way."""
+        self._lost.add(method)
+
     def release(self) -> None:
         """The holder of the lock gives it back."""
         self._lock = None
@@ -91,6 +96,9 @@ class StateServer:
             return (200, self._state) if self._state is not None else (404, b"")
         self._lock = {"LOCK": body, "UNLOCK": None}.get(method, self._lock)
         self._state = {"POST": body, "DELETE": None}.get(method, self._state)
+        if method in self._lost:
+            self._lost.remove(method)
+            return 502, b""
         return _ANSWERS[method], b""
 
 

@@ -1,18 +1,21 @@
 """`recover` on an `http` backend: a lock is released when it is proven to be a dead run's, and never else."""
 
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import MakePackage
 from tests.engine import scenes
+from tests.engine.buckets import HOLDER
 from tests.engine.driving import Driver, failure, succeeded
 from tests.engine.recovering import (
     GATED,
     PACKAGE,
     crashed,
     findings,
+    kill_both,
     left,
     lock_of,
     read,
@@ -68,6 +71,53 @@ def test_the_lock_of_a_run_that_was_killed_with_its_engine_is_released(
     assert f"hereya-tf tf {package} -- import terraform_data.second ID" in story
     (package / "go").touch()
     succeeded(hereya.provision(package))
+
+
+def test_a_lock_that_was_taken_although_the_answer_was_lost_is_released(
+    hereya: Driver, make_package: MakePackage, server: StateServer
+) -> None:
+    package = make_package(PACKAGE)
+    server.lose("LOCK")
+    assert failure(hereya.provision(package))[1] == "backend-unreachable"
+    assert server.lock is not None
+
+    result = recover(hereya, package, "--yes")
+
+    assert (repaired(result), server.lock) == ({"unlock": True}, None)
+
+
+def test_a_run_that_was_killed_while_it_waited_has_not_left_the_lock_that_is_there_later(
+    hereya: Driver, make_package: MakePackage, server: StateServer
+) -> None:
+    holder = {**HOLDER, "Who": who()}
+    server.hold(holder)
+    package = make_package(PACKAGE)
+    waiting = hereya.start("provision", package, "--lock-timeout", "5m")
+    waiting.wait_for_event("log", stream="stdout")
+    another = {**holder, "ID": HOLDER["ID"].replace("1", "2"), "Created": f"{datetime.now(UTC).isoformat()}"}
+    dead = kill_both(waiting)
+    server.hold(another)
+
+    result = recover(hereya, package, "--yes")
+
+    assert refused(result) == (4, "state-locked")
+    assert left(result).endswith(f"it was taken at another time than when run `{dead}` was at it")
+    assert server.lock == another
+
+
+def test_a_look_for_the_lock_whose_answer_is_lost_leaves_no_lock_behind(
+    hereya: Driver, make_package: MakePackage, server: StateServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine asks for the lock once more, and is refused for the one that it has itself taken."""
+    monkeypatch.setenv("TF_HTTP_RETRY_MAX", "1")
+    package = make_package(PACKAGE)
+    succeeded(hereya.provision(package))
+    server.lose("LOCK")
+
+    result = recover(hereya, package, "--dry-run")
+
+    assert (repaired(result), findings(result), server.lock) == ({}, [], None)
+    assert [step["command"] for step in result.result["trace"]["steps"]] == ["untaint"] * 3
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ def at(second: int) -> str:
 
 
 STARTED = events.StepStarted("apply", 1, ("terraform", "apply", "-json"))
+WAITS = events.LogEvent("stdout", "Acquiring state lock.")
 HELD = events.ChangeEvent("a.b", "create", None)
 
 
@@ -64,6 +65,22 @@ def error(failure_class: str) -> events.DiagnosticEvent:
     [
         pytest.param([STARTED], StepTrace("apply", at(1), None, None, None), id="begun"),
         pytest.param([STARTED, HELD, HELD], StepTrace("apply", at(1), at(2), None, None), id="has the lock"),
+        pytest.param([STARTED, WAITS, HELD], StepTrace("apply", at(1), at(2), None, None), id="waits for it"),
+        pytest.param(
+            [STARTED, events.LogEvent("stderr", "?"), HELD],
+            StepTrace("apply", at(1), at(3), None, None),
+            id="something in front of the engine says something",
+        ),
+        pytest.param(
+            [events.StepStarted("init", 1, ("terraform", "init")), WAITS],
+            StepTrace("init", at(1), None, None, None),
+            id="init says much",
+        ),
+        pytest.param(
+            [STARTED, error("backend-unreachable"), ended(1)],
+            StepTrace("apply", at(1), None, at(3), None),
+            id="the answer was lost",
+        ),
         pytest.param(
             [STARTED, HELD, ended(0, ok=True)], StepTrace("apply", at(1), at(2), at(3), True), id="went well"
         ),
