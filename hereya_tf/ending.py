@@ -119,7 +119,7 @@ def _recovery(execution: Execution | None, redactor: Redactor) -> events.Recover
     """What `recover` has found and done; it is also told without a journal's redaction."""
     if execution is None or execution.recovery is None:
         return None
-    from hereya_tf.recovery.telling import redacted
+    from hereya_tf.report.recovery_text import redacted
 
     return redacted(execution.recovery, redactor.text)
 

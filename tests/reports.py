@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from hereya_tf import events, exact
 from hereya_tf.errors import FailureClass
+from hereya_tf.event_parts import Finding, Remainder, Repair
 from hereya_tf.report.document import Report
 from tests.run_log import PACKAGE as PACKAGE
 from tests.run_log import RUN as RUN
@@ -232,11 +233,28 @@ def large(resources: int = 10_000, stderr: str = "") -> Report:
     return log.fail(FailureClass.PROVIDER_ERROR, "it failed", stderr=stderr).report()
 
 
+def recovered(text: str = "") -> Report:
+    """A state was stored, and a lock of somebody else's stays."""
+    log = Log("recover", text=text).engine().begin("untaint").end("untaint", exit_code=1)
+    left = "the lock is not proven to be a dead run's" + text
+    recovery = events.Recovery(
+        story=(f"Run `dead`: `provision` of `{PACKAGE}`.{text}", "It was killed."),
+        findings=(
+            Finding(FailureClass.ERRORED_STATE, f"a state could not be saved{text}"),
+            Finding(FailureClass.STATE_LOCKED, f"the state is locked{text}"),
+        ),
+        repairs=(Repair("push", f"store the state{text}", f"the backend has an older one{text}", True),),
+        left=(Remainder(FailureClass.STATE_LOCKED, left, (f"ask whoever holds it{text}",)),),
+        again=f"hereya-tf provision {PACKAGE}{text}",
+    )
+    return log.fail(FailureClass.STATE_LOCKED, left, recovery=recovery).report()
+
+
 SAMPLES: Mapping[str, Callable[[str], Report]] = {
     made.__name__: made
     for made in (
         *(failed, locked, not_saved, init_failed, invalid, busy, refused, interim, cancelled, killed),
-        *(succeeded, drifted, planned),
+        *(succeeded, drifted, planned, recovered),
     )
 }
 """By name: a report of each kind; called with a text, each puts that text everywhere."""

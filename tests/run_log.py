@@ -105,8 +105,9 @@ class Log:
         return self.add(result._replace(**fields))
 
     def fail(self, failure_class: FailureClass, reason: str, **fields: Any) -> "Log":
-        """The run has failed; `fields` are of its failure, or `status` of its result."""
+        """The run has failed; `fields` are of its failure, or of its result."""
         status = fields.pop("status", "failed")
+        recovery = fields.pop("recovery", None)
         failure = events.FailureInfo(
             class_=failure_class, hint=None, diagnostics=(), stderr="", stdout="", state=_NO_STATE
         )
@@ -119,6 +120,7 @@ class Log:
             engine=fields.pop("engine", events.EngineInfo("terraform", "1.11.4")),
             failure=failure._replace(**fields),
             report=f"/state/runs/{RUN}/report.txt",
+            recovery=recovery,
         )
 
     def report(self) -> Report:

@@ -211,7 +211,7 @@ def _plan(plan: PlanView, operation: Operation, *, color: bool) -> list[str]:
 
 def _print_recovery(ended: Ended, options: Mapping[str, Any], stdout: Outlet, ci: CI) -> None:
     """The story and the repairs; who was asked has them on the screen already."""
-    from hereya_tf.recovery.telling import closing_lines, recovery_lines
+    from hereya_tf.report.recovery_text import closing_lines, recovery_lines
 
     recovery = ended.result.recovery
     assert recovery is not None

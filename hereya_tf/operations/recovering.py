@@ -29,7 +29,7 @@ from hereya_tf.recovery.plan import Act, Damage, Kind, Plan, Stored, compare, pl
 from hereya_tf.recovery.proof import Suspect
 from hereya_tf.recovery.state_document import read_state
 from hereya_tf.recovery.story import chapters_worth_telling, tell
-from hereya_tf.recovery.telling import recovery_lines
+from hereya_tf.report.recovery_text import recovery_lines
 from hereya_tf.states.aftermath import ERRORED_STATE, set_aside
 from hereya_tf.states.local import is_in_use
 from hereya_tf.states.unsaved import Unsaved, settle, unsaved_of
@@ -77,10 +77,8 @@ class _Recovery:
             raise _error(plan.left[0])
 
     def _find_notes(self) -> tuple[Unsaved, ...]:
-        workspace = self._where.workspace
-        return unsaved_of(
-            self._runs.parent, workspace.key, package=str(self._where.package), workspace=workspace.name
-        )
+        key, package, workspace = self._where.identity
+        return unsaved_of(self._runs.parent, key, package=package, workspace=workspace)
 
     def _tell_story(self) -> None:
         wanted = frozenset(note.run for note in self._notes)

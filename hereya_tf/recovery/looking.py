@@ -11,7 +11,7 @@ from hereya_tf.reading import read_regular_file
 from hereya_tf.recovery.plan import BrokenState, Copy, Lost
 from hereya_tf.recovery.proof import Suspect
 from hereya_tf.recovery.state_document import StateDocument, read_state
-from hereya_tf.recovery.story import Chapter, missing_since
+from hereya_tf.recovery.story import Chapter, deeds
 from hereya_tf.report.story import Story
 from hereya_tf.runs import history
 from hereya_tf.runs.directory import EMERGENCY_STATE, STATE_BEFORE
@@ -19,6 +19,7 @@ from hereya_tf.runs.history import RunRecord
 from hereya_tf.runs.retelling import report_of
 from hereya_tf.runs.trace import trace_of
 from hereya_tf.states.aftermath import ERRORED_STATE, kept_states
+from hereya_tf.states.identity import state_of
 from hereya_tf.states.local import Condition, LocalState, Whereabouts
 from hereya_tf.states.preflight import find_ruined
 from hereya_tf.states.unsaved import Unsaved
@@ -26,6 +27,7 @@ from hereya_tf.supervision.process_table import ProcessIdentity, is_alive
 
 # Of the runs of one state.
 _LOOKED_AT = 200
+_DEEDS_TOLD = 10
 
 
 def records_of(runs: Path, where: Whereabouts, run: str) -> tuple[RunRecord, ...]:
@@ -33,7 +35,8 @@ def records_of(runs: Path, where: Whereabouts, run: str) -> tuple[RunRecord, ...
 
     Of a state that is broken there may be any number of refused runs, each without one.
     """
-    found = (record for record in history.newest_runs(runs) if record.id != run and _is_of(record, where))
+    newest = history.newest_runs(runs)
+    found = (each for each in newest if each.id != run and state_of(each).is_of(where.identity))
     last = tuple(itertools.islice(found, _LOOKED_AT))
     if any(_holds_copy(runs, record) for record in last):
         return last
@@ -67,7 +70,8 @@ def find_broken(
     unsaved = (
         Copy(each.path, each.document, _unsaved_text(each)) for each in lost if each.document is not None
     )
-    return BrokenState(path, _flaw(found), (*unsaved, *_copies(path, runs, records)))
+    copies = (*unsaved, *_copies(path, runs, records))
+    return BrokenState(path, _flaw(found), copies, () if copies else _deeds(runs, records))
 
 
 def find_lost(package: Path, notes: Iterable[Unsaved]) -> tuple[Lost, ...]:
@@ -90,22 +94,6 @@ def read_document(path: Path) -> StateDocument | None:
 
 def _holds_copy(runs: Path, record: RunRecord) -> bool:
     return read_document(runs / record.id / STATE_BEFORE) is not None
-
-
-def _is_of(record: RunRecord, where: Whereabouts) -> bool:
-    """A key that was chosen by the user says nothing about the state."""
-    workspace = where.workspace
-    is_same_place = (
-        os.path.realpath(record.package) == str(where.package) and record.workspace == workspace.name
-    )
-    if record.key != workspace.key:
-        chosen = not record.key.endswith(f"#{record.workspace}") or not _is_own(workspace.key, workspace.name)
-        return chosen and is_same_place
-    return _is_own(workspace.key, workspace.name) or is_same_place
-
-
-def _is_own(key: str, workspace: str) -> bool:
-    return key.endswith(f"#{workspace}")
 
 
 def _is_gone_elsewhere(trace: Trace) -> bool:
@@ -140,9 +128,15 @@ def _copies(path: Path, runs: Path, records: Sequence[RunRecord]) -> Iterator[Co
 def _copy(path: Path, what: str, runs: Path, later: Sequence[RunRecord]) -> Iterator[Copy]:
     document = read_document(path)
     if document is not None:
-        missing = (
-            sentence
-            for record in reversed(later)
-            for sentence in missing_since(Chapter(record, report_of(runs, record)))
-        )
-        yield Copy(path, document, what, tuple(missing))
+        yield Copy(path, document, what, _deeds(runs, later))
+
+
+def _deeds(runs: Path, records: Sequence[RunRecord]) -> tuple[str, ...]:
+    """What these runs did, oldest first; of many the last."""
+    told = tuple(
+        sentence
+        for record in reversed(records)
+        for sentence in deeds(Chapter(record, report_of(runs, record)))
+    )
+    earlier = len(told) - _DEEDS_TOLD
+    return told if earlier <= 0 else (f"{earlier} runs before these", *told[earlier:])

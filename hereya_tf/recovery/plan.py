@@ -38,11 +38,15 @@ class Copy(NamedTuple):
 
 
 class BrokenState(NamedTuple):
-    """A local state that is none, `flaw` says why, and what could take its place: the newest first."""
+    """A local state that is none, `flaw` says why, and what could take its place: the newest first.
+
+    `known` is what the history has of what was done to it.
+    """
 
     path: Path
     flaw: str
     copies: tuple[Copy, ...]
+    known: tuple[str, ...] = ()
 
 
 class Lost(NamedTuple):
@@ -182,19 +186,32 @@ def _restore(broken: BrokenState, copy: Copy) -> Act:
         Kind.RESTORE,
         f"put {copy.what}, serial {copy.document.serial}, back as `{broken.path}`",
         "the broken file is kept in this run's directory, and the copy is the newest whole one of its lineage"
-        + (f". It may lack something: {'; '.join(copy.missing)}" if copy.missing else ""),
+        + (f". {_lacks(copy)}" if copy.missing else ""),
         copy=copy,
     )
 
 
+def _lacks(copy: Copy) -> str:
+    return (
+        f"But it is older: {'; '.join(copy.missing)}. Whatever of that exists and is missing in the copy would be"
+        " made a second time: import it first, or remove it"
+    )
+
+
 def _no_copy(broken: BrokenState) -> Remainder:
+    path = shlex.quote(str(broken.path))
+    without = (
+        (
+            f"without any: `rm {path}`, and import what exists, or it will be made a second time:"
+            f" {'; '.join(broken.known)}",
+        )
+        if broken.known
+        else (f"if there never was a state: `rm {path}`",)
+    )
     return Remainder(
         FailureClass.STATE_CORRUPT,
         f"there is no whole copy of `{broken.path}` that could take its place",
-        (
-            "put an older copy in its place, of a backup of the disk perhaps",
-            f"if there never was a state: `rm {shlex.quote(str(broken.path))}`",
-        ),
+        ("put an older copy in its place, of a backup of the disk perhaps", *without),
     )
 
 
@@ -221,7 +238,7 @@ def _about_lost(lost: Lost, stored: Stored, damage: Damage) -> tuple[Act | None,
     if refusal is not None and there is not None:
         loses = (
             f"`{by_hand}` stores it all the same, and loses what the backend has now:"
-            f" {there.resources} resources, serial {there.serial}"
+            f" {there.resources} resource{'' if there.resources == 1 else 's'}, serial {there.serial}"
         )
         return None, Remainder(FailureClass.ERRORED_STATE, _not_stored(lost, refusal), (loses,)), stored
     if damage.lock is not None and damage.lock.verdict.run is None:

@@ -9,7 +9,7 @@ from hereya_tf.report.document import Report
 from hereya_tf.report.fates import Fate, ResourceFate
 from hereya_tf.report.sentences import lock_text, resources_text, state_text
 from hereya_tf.runs.history import RunRecord
-from hereya_tf.words import format_seconds
+from hereya_tf.words import flat, format_seconds
 
 _TOUCHED_NOTHING = ("refused", "busy")
 _READS = ("output", "validate", "recover", "drift")
@@ -102,18 +102,18 @@ def in_flight(each: ResourceFate, place: str) -> str:
     )
 
 
-def missing_since(chapter: Chapter) -> Iterator[str]:
-    """What a run did after the copy that was made before it, and so may be missing in that copy."""
+def deeds(chapter: Chapter) -> Iterator[str]:
+    """What a run did, or tried: it may be missing in a copy that was made before it."""
     done = [*chapter.report.those(Fate.DONE), *chapter.report.those(Fate.UNFINISHED)]
     done += chapter.report.those(Fate.FAILED)
     if done:
-        yield f"run `{chapter.record.id}` went on after that, with {resources_text(done, _MOST_NAMED)}"
+        yield f"run `{chapter.record.id}` went on with {resources_text(done, _MOST_NAMED)}"
 
 
 def _ending(chapter: Chapter) -> str:
     record, report = chapter
     took = f" after {format_seconds(report.seconds)}" if report.seconds else ""
-    reason = (record.reason or report.reason).strip()
+    reason = flat((record.reason or report.reason).strip())
     killed = f"run `{record.id}` was killed"
     match record.status:
         case "succeeded":

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from hereya_tf.report.fates import ACTING_OPERATIONS, Fate, ResourceFate, fates_of
+from hereya_tf.report.recovery_text import reported_lines
 from hereya_tf.report.story import EngineFacts, StepPart, Story, seconds_between
 from hereya_tf.words import Record
 
@@ -67,6 +68,11 @@ class Report(NamedTuple):
     def those(self, fate: Fate) -> tuple[ResourceFate, ...]:
         """The resources with this fate."""
         return tuple(each for each in self.fates if each.fate is fate)
+
+    @property
+    def recovery(self) -> tuple[str, ...]:
+        """What `recover` has found and done, in lines."""
+        return () if self.result is None else reported_lines(self.result)
 
     @property
     def also_done(self) -> tuple[Record, ...]:

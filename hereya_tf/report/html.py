@@ -44,6 +44,7 @@ def html_report(report: Report) -> str:
         *_head(report),
         '<main id="main">\n',
         *_outcome(report),
+        *_recovery(report),
         *_section("What the engine says", [diagnostic(each) for each in report.diagnostics]),
         *_resources(report),
         *_changes(report),
@@ -120,6 +121,11 @@ def _outcome(report: Report) -> Iterator[str]:
         for label, tone, text in cards
     ]
     yield from _section("State and lock", [f'<dl class="cards">\n{"".join(items)}</dl>\n'] if items else [])
+
+
+def _recovery(report: Report) -> Iterator[str]:
+    told = escaped("\n".join(report.recovery))
+    yield from _section("Recovery", [f'<pre class="box">\n{told}</pre>\n'] if told else [])
 
 
 def _resources(report: Report) -> Iterator[str]:

@@ -37,6 +37,7 @@ def _blocks(report: Report) -> Iterator[Block]:
     yield Block(tuple(_what_to_do(report)))
     for record in report.diagnostics:
         yield Block(tuple(_diagnostic(record)))
+    yield from _recovery(report)
     yield from _resources(report)
     if report.operation == Operation.PLAN:
         yield from _changes("Plan", report.planned)
@@ -85,6 +86,11 @@ def _diagnostic(record: Record) -> Iterator[str]:
         yield from ("", *fence(snippet_text(snippet)))
     if record["detail"].strip():
         yield from ("", *fence(record["detail"], "text"))
+
+
+def _recovery(report: Report) -> Iterator[Block]:
+    if report.recovery:
+        yield Block(tuple(fence("\n".join(report.recovery), "text")))
 
 
 def _resources(report: Report) -> Iterator[Block]:

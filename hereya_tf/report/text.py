@@ -15,7 +15,8 @@ _INDENT = "  "
 
 def text_report(report: Report) -> str:
     """The whole report; nothing in it steers a terminal."""
-    lines = [*_head(report), *_outcome(report), *_resources(report), *_steps(report), *_diagnostics(report)]
+    lines = [*_head(report), *_outcome(report), *_recovery(report), *_resources(report)]
+    lines += [*_steps(report), *_diagnostics(report)]
     captured = captured_text(report.stderr, report.stdout) if not report.success else ""
     text = "\n".join(lines) + "\n" + captured
     return visible(text if text.endswith("\n") else text + "\n")
@@ -45,6 +46,12 @@ def _outcome(report: Report) -> Iterator[str]:
         yield from outcome_lines(report)
         return
     yield achieved(report) or "succeeded"
+
+
+def _recovery(report: Report) -> Iterator[str]:
+    if report.recovery:
+        yield from ("", "recovery:")
+    yield from (_INDENT + line if line else "" for line in report.recovery)
 
 
 def _resources(report: Report) -> Iterator[str]:

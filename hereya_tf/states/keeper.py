@@ -180,8 +180,8 @@ class StateKeeper:
         raise errored_file(self._errored, self.local_state, next(of_run, None))
 
     def _notes(self) -> tuple[Unsaved, ...]:
-        workspace, package = self.whereabouts.workspace, str(self.whereabouts.package)
-        return unsaved_of(self._runs.parent, workspace.key, package=package, workspace=workspace.name)
+        key, package, workspace = self.whereabouts.identity
+        return unsaved_of(self._runs.parent, key, package=package, workspace=workspace)
 
     def _missing(self) -> tuple[Unsaved, ...]:
         """What is noted as not saved, without what has been stored, or taken away, by hand."""

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from hereya_tf.reading import open_regular_file, reason
 from hereya_tf.saved_backend import read_saved_backend
+from hereya_tf.states.identity import StateIdentity
 from hereya_tf.states.scanning import find_flaw
 from hereya_tf.workspace import DEFAULT_WORKSPACE, BackendKind, Workspace
 
@@ -76,6 +77,11 @@ class Whereabouts(NamedTuple):
     own_backend: str | None
     has_settings: bool = False
     path_setting: str | None = None
+
+    @property
+    def identity(self) -> StateIdentity:
+        """Which state it is."""
+        return StateIdentity(self.workspace.key, str(self.package), self.workspace.name)
 
     @property
     def needs_init(self) -> bool:

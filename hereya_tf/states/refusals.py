@@ -10,6 +10,7 @@ from hereya_tf.events import timestamp
 from hereya_tf.runs import history
 from hereya_tf.runs.directory import STATE_BEFORE
 from hereya_tf.states.aftermath import ERRORED_STATE
+from hereya_tf.states.identity import state_of
 from hereya_tf.states.local import Condition, LocalState, Whereabouts, inspect_state
 from hereya_tf.states.preflight import Shortage
 from hereya_tf.states.unsaved import Unsaved, note_path
@@ -100,12 +101,8 @@ def _end(record: history.RunRecord) -> str:
 
 def _earlier(runs: Path, whereabouts: Whereabouts, run: str) -> Iterator[history.RunRecord]:
     """The last runs of this workspace that may have written its state, newest first, without this one."""
-    package, workspace = str(whereabouts.package), whereabouts.workspace
     for record in itertools.islice(history.newest_runs(runs), _LOOKED_AT):
-        is_here = record.key == workspace.key or (record.package, record.workspace) == (
-            package,
-            workspace.name,
-        )
+        is_here = state_of(record).is_of(whereabouts.identity)
         # Those that were not let in have done nothing.
         is_let_in = record.status not in ("refused", "busy")
         if is_here and is_let_in and record.operation in _WRITING and record.id != run:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from hereya_tf.errors import ErroredState
 from hereya_tf.private import make_private_directory, write_private
 from hereya_tf.reading import read_regular_file, reason
+from hereya_tf.states.identity import StateIdentity
 
 _DIRECTORY = "unsaved"
 _SUFFIX = ".json"
@@ -49,8 +50,8 @@ def unsaved_of(
 ) -> tuple[Unsaved, ...]:
     """What is noted for the workspace of this key, oldest first; nearly always nothing.
 
-    With `package` and `workspace` also what was noted for them under another key, when one of the two keys was
-    chosen by the user: that says nothing about the state. Raises ErroredState for what cannot be read.
+    With `package` and `workspace` it is what is noted for their state, when a key was chosen by the user: that says
+    nothing about the state. Raises ErroredState for what cannot be read.
     """
     directory = state_directory / _DIRECTORY
     try:
@@ -89,7 +90,9 @@ def _read_all(directory: Path, names: list[str], key: str, package: str, workspa
                 why = reason(error) if isinstance(error, OSError) else "it is damaged"
                 raise _unreadable(directory / name, why) from error
             continue
-        if is_ours or _is_of(unsaved, key, package, workspace):
+        asked = StateIdentity(key, package, workspace)
+        noted = StateIdentity(unsaved.key, unsaved.package, unsaved.workspace)
+        if asked.is_of(noted) if package else is_ours:
             yield unsaved
 
 
@@ -102,13 +105,6 @@ def _read(path: Path) -> Unsaved:
     if serial is not None and type(serial) is not int:
         raise ValueError("not a serial")
     return Unsaved(serial=serial, **{name: fields[name] for name in _TEXTS})
-
-
-def _is_of(unsaved: Unsaved, key: str, package: str, workspace: str) -> bool:
-    """Whether a note under another key is of the same package and workspace all the same."""
-    own = f"#{workspace}"
-    chosen = not key.endswith(own) or not unsaved.key.endswith(own)
-    return chosen and (unsaved.package, unsaved.workspace) == (package, workspace)
 
 
 def _unreadable(path: Path, why: str) -> ErroredState:

@@ -66,7 +66,7 @@ def test_a_broken_state_gets_the_newest_whole_copy_back(
     assert (repaired(result), findings(result)) == ({"restore": True}, ["state-corrupt"])
     assert (read_state(state), oct(state.stat().st_mode & 0o777)) == ({"v": "two"}, "0o640")
     (repair,) = recovery(result)["repairs"]
-    assert repair["because"].endswith("went on after that, with 1 resource: terraform_data.a")
+    assert "went on with 1 resource: terraform_data.a. Whatever of that exists and is" in repair["because"]
     (aside,) = kept(str(result.result["run"]), "broken-state-")
     assert aside.read_bytes() == broken
     assert steps(result) == []
@@ -111,6 +111,18 @@ def test_without_a_copy_nothing_is_done(hereya: Driver, make_package: MakePackag
     assert (refused(result), repairs(result)) == ((3, "state-corrupt"), {})
     assert left(result).startswith("there is no whole copy of ")
     assert (package / "terraform.tfstate").read_text() == '{"version": 4, "seri'
+
+
+def test_without_a_copy_what_was_made_is_told(hereya: Driver, make_package: MakePackage) -> None:
+    package = make_package(PACKAGE)
+    run = succeeded(hereya.provision(package))["run"]
+    (package / "terraform.tfstate").write_bytes(b"")
+
+    result = recover(hereya, package, "--yes")
+
+    (remainder,) = recovery(result)["left"]
+    assert refused(result) == (3, "state-corrupt")
+    assert f"run `{run}` went on with 1 resource: terraform_data.a" in remainder["by_hand"][-1]
 
 
 def test_a_link_to_the_state_stays_one(hereya: Driver, make_package: MakePackage, tmp_path: Path) -> None:

@@ -197,7 +197,10 @@ def test_a_broken_state_gets_a_copy_and_what_may_be_missing_is_told() -> None:
     )
     assert (act.kind, act.copy) == (Kind.RESTORE, broken.copies[0])
     assert act.repair.sentence == "put the copy a, serial 3, back as `/p/terraform.tfstate`"
-    assert act.repair.because.endswith(" lineage. It may lack something: run `r` went on")
+    assert act.repair.because.endswith(
+        " lineage. But it is older: run `r` went on. Whatever of that exists and is missing in the copy would be"
+        " made a second time: import it first, or remove it"
+    )
 
 
 def test_a_state_that_could_not_be_saved_is_compared_with_the_copy_that_is_put_back() -> None:

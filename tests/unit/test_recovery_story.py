@@ -9,9 +9,9 @@ import pytest
 from hereya_tf import events
 from hereya_tf.event_parts import Recovery
 from hereya_tf.recovery.looking import chapters_of
-from hereya_tf.recovery.story import Chapter, chapters_worth_telling, missing_since, tell
-from hereya_tf.recovery.telling import closing_lines, recovery_lines, redacted
+from hereya_tf.recovery.story import Chapter, chapters_worth_telling, deeds, tell
 from hereya_tf.report.document import make_report
+from hereya_tf.report.recovery_text import closing_lines, recovery_lines, redacted
 from hereya_tf.report.story import Story
 from hereya_tf.runs.history import RunRecord
 from hereya_tf.supervision.process_table import ProcessIdentity
@@ -183,8 +183,8 @@ def test_only_what_broke_since_the_last_good_run_is_told() -> None:
 def test_what_a_run_has_begun_may_be_missing_in_a_copy_from_before_it() -> None:
     touched = chapter(begun("a.a"), begun("a.a", status="completed"), begun("a.b"))
 
-    assert list(missing_since(touched)) == ["run `run-1` went on after that, with 2 resources: a.a and a.b"]
-    assert list(missing_since(chapter())) == []
+    assert list(deeds(touched)) == ["run `run-1` went on with 2 resources: a.a and a.b"]
+    assert list(deeds(chapter())) == []
 
 
 def test_a_run_without_a_log_is_told_all_the_same(tmp_path: Path) -> None:

@@ -90,6 +90,34 @@ def test_a_report(made: Callable[[], Report], text: str) -> None:
     assert text_report(made()) == text
 
 
+RECOVERED = """
+recovery:
+  Run `dead`: `provision` of `/srv/packages/shop`.
+  It was killed.
+
+  Broken:
+  - a state could not be saved.
+  - the state is locked.
+
+  To be repaired, in this order:
+  1. store the state.
+     Safe, because the backend has an older one.
+
+  Not to be repaired from here:
+  - the lock is not proven to be a dead run's.
+    ask whoever holds it
+
+  Then run it again:
+    hereya-tf provision /srv/packages/shop
+
+  done: store the state.
+"""
+
+
+def test_what_a_recovery_has_found_and_done() -> None:
+    assert RECOVERED in text_report(reports.recovered())
+
+
 def test_what_a_plan_has_found() -> None:
     text = text_report(reports.planned())
 

@@ -3,7 +3,8 @@
 import textwrap
 from collections.abc import Callable, Iterator
 
-from hereya_tf.event_parts import Recovery
+from hereya_tf.event_parts import Finding, Recovery, Remainder, Repair
+from hereya_tf.words import Record
 
 _WIDTH = 100
 _NOTHING = "Nothing is broken: no state is missing, and no lock was left."
@@ -45,9 +46,7 @@ def rest_lines(recovery: Recovery) -> Iterator[str]:
 
 def closing_lines(recovery: Recovery, *, success: bool, dry_run: bool) -> Iterator[str]:
     """What has become of each repair, and what there is to say when that is all."""
-    for repair in recovery.repairs:
-        if repair.done is not None:
-            yield from _item("done: " if repair.done else "failed: ", f"{repair.sentence}.")
+    yield from done_lines(recovery)
     if not success:
         return
     if not recovery.findings:
@@ -56,6 +55,35 @@ def closing_lines(recovery: Recovery, *, success: bool, dry_run: bool) -> Iterat
         yield "Nothing was done: this was a dry run."
     else:
         yield "The state is where it belongs, and it is not locked."
+
+
+def done_lines(recovery: Recovery) -> Iterator[str]:
+    """What has become of each repair."""
+    for repair in recovery.repairs:
+        if repair.done is not None:
+            yield from _item("done: " if repair.done else "failed: ", f"{repair.sentence}.")
+
+
+def reported_lines(record: Record) -> tuple[str, ...]:
+    """The whole, from the record of a result; of one that found nothing to tell there is nothing."""
+    told = record.get("recovery")
+    if told is None:
+        return ()
+    recovery = Recovery(
+        story=tuple(told["story"]),
+        findings=tuple(Finding(each["class"], each["sentence"]) for each in told["findings"]),
+        repairs=tuple(
+            Repair(each["repair"], each["sentence"], each["because"], each["done"])
+            for each in told["repairs"]
+        ),
+        left=tuple(
+            Remainder(each["class"], each["sentence"], tuple(each["by_hand"])) for each in told["left"]
+        ),
+        again=told["again"],
+    )
+    lines, done = list(recovery_lines(recovery)), list(done_lines(recovery))
+    # A command to run may have lines of its own.
+    return tuple("\n".join((*lines, *([""] if lines and done else []), *done)).split("\n")) if lines else ()
 
 
 def redacted(recovery: Recovery, redact: Callable[[str], str]) -> Recovery:
