@@ -12,7 +12,7 @@ from hereya_tf.engine.commands import Step
 from hereya_tf.engine.evidence import LOCK_FILE
 from hereya_tf.errors import EngineUnavailable, FailureClass, ShellCommandError
 from hereya_tf.operations.execution import Execution
-from hereya_tf.plugins.cache import PluginCache, Staging
+from hereya_tf.plugins.cache import PluginCache, Staging, unlink
 from hereya_tf.plugins.selections import Selection, read_selections
 from hereya_tf.plugins.settings import VARIABLE, CacheWish, find_cache
 from hereya_tf.plugins.turn import Turn, read_holder, take_turn
@@ -64,6 +64,7 @@ class _Care:
         self._context = context
         data = context.environment.get("TF_DATA_DIR") or execution.assignment.workspace.data_directory
         self._providers = context.package / data / "providers"
+        self._ours = execution.assignment.cache / "plugins"
         self._directory = Path()
         self.was_staged_on_another_disk = False
 
@@ -72,6 +73,8 @@ class _Care:
         """The context for the init; what it has fetched is in the cache afterwards, however it ended."""
         wish, platform = self._wish(), _platform()
         if wish is None or platform is None:
+            if not self._assignment.plugin_cache:
+                unlink(self._providers, self._ours)
             yield self._context
             return
         cache = PluginCache(wish.directory, platform, self._warn)
@@ -101,7 +104,7 @@ class _Care:
             self._context.environment,
             self._context.binary.engine,
             self._context.package,
-            self._assignment.cache / "plugins",
+            self._ours,
         )
 
     def _begin(self, wish: CacheWish, cache: PluginCache) -> _Fetching | None:

@@ -127,5 +127,7 @@ def _fingerprint(execution: Execution) -> str:
             override_text(backend) if backend is not None else "",
             *assignment.backend_contents,
             *(assignment.variable_contents if wants_variables else ()),
+            # Who wants no links to the cache wants those gone that an earlier init has made.
+            *(() if assignment.plugin_cache else ("no plugin cache",)),
         ),
     )

@@ -194,6 +194,15 @@ class PluginCache:
         return True
 
 
+def unlink(providers: Path, directory: Path) -> None:
+    """Take away a package's links to entries of the cache in this directory: init fetches them anew."""
+    root = os.path.realpath(directory)
+    for _, link, target in _links(providers):
+        if target.startswith(f"{root}{os.sep}"):
+            with contextlib.suppress(OSError):
+                link.unlink()
+
+
 def _is_same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)

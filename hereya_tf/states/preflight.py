@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from hereya_tf.private import free_bytes
+from hereya_tf.private import free_bytes, sync_directory
 from hereya_tf.reading import open_regular_file
 from hereya_tf.runs.directory import LEAST_FREE_BYTES, STATE_BEFORE
 from hereya_tf.states.durable import copy_durably
@@ -64,6 +64,7 @@ def copy_state(state: Path, directory: Path) -> bool:
         partial.unlink(missing_ok=True)
         copy_durably(source, partial)
     partial.replace(directory / STATE_BEFORE)
+    sync_directory(directory)
     return True
 
 

@@ -18,7 +18,7 @@ from tests.command_line import Result, Running
 from tests.conftest import MakePackage
 from tests.engine import provider
 from tests.engine.conftest import Mount
-from tests.engine.driving import Driver, failure, names, steps, succeeded, warnings
+from tests.engine.driving import Driver, failure, names, skipped, steps, succeeded, warnings
 from tests.engine.provider import record
 from tests.fake_engine import FakeEngine, wait_for
 
@@ -463,6 +463,35 @@ def test_without_a_plugin_cache_nothing_is_shared(
     env = {"TF_PLUGIN_CACHE_DIR": str(theirs)}
     succeeded(hereya.provision(another, "--no-plugin-cache", env=env))
     assert names(theirs) == [place(hereya, another).parts[0]]
+
+
+def test_a_package_that_shared_providers_gets_its_own_when_that_is_not_wanted_any_more(
+    hereya: Driver, make: Callable[[], Path], packed: Path, cache: Path
+) -> None:
+    package = make()
+    succeeded(hereya.provision(package))
+    link = installed(hereya, package)
+    assert link.is_symlink()
+    entry = seen(link)
+
+    result = hereya.provision(package, "--no-plugin-cache")
+
+    succeeded(result)
+    assert (link.is_symlink(), names(link)) == (False, [name for name, *_ in entry[1:]])
+    assert seen(cache / place(hereya, package)) == entry
+    assert skipped(hereya.provision(package, "--no-plugin-cache")) == ["init"]
+
+
+def test_a_cache_that_was_removed_is_filled_again(
+    hereya: Driver, make: Callable[[], Path], packed: Path, cache: Path
+) -> None:
+    package = make()
+    succeeded(hereya.provision(package))
+    shutil.rmtree(cache)
+
+    succeeded(hereya.provision(package))
+
+    assert installed(hereya, package).readlink() == cache / place(hereya, package)
 
 
 def test_a_cache_that_cannot_be_written_is_gone_without_with_one_warning(
