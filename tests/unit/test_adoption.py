@@ -457,7 +457,9 @@ def test_a_run_that_lives_or_has_ended_is_left_alone(killed: Killed, changed: di
 
 
 def test_no_run_is_nothing_to_adopt(tmp_path: Path) -> None:
-    adopt(tmp_path, "20260101T000000Z-aaaaaaaa", pytest.fail)
+    adopt(tmp_path / "runs", "20260101T000000Z-aaaaaaaa", pytest.fail)
+
+    assert not (tmp_path / "runs").exists()
 
 
 def test_adopted_once_is_adopted(killed: Killed) -> None:

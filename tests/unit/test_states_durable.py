@@ -76,3 +76,5 @@ def test_files_are_compared_to_their_ends(tmp_path: Path, other: bytes, same: bo
 
 def test_a_directory_that_cannot_be_synchronised_is_no_failure(tmp_path: Path) -> None:
     sync_directory(tmp_path / "missing")
+
+    assert not (tmp_path / "missing").exists()

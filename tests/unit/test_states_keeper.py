@@ -157,8 +157,11 @@ def test_the_run_that_could_not_move_it_is_named(world: World) -> None:
 
 def test_a_link_that_leads_nowhere_is_no_state(world: World) -> None:
     world.errored.symlink_to("nowhere")
+    keeper = world.keeper()
 
-    world.keeper().check(initialised=False)
+    keeper.check(initialised=False)
+
+    assert (keeper.kept, world.errored.is_symlink()) == (None, True)
 
 
 def test_a_noted_state_is_refused_with_where_it_is_since_when_and_of_which_run(world: World) -> None:
@@ -337,7 +340,11 @@ def test_whoever_minds_nothing_goes_on_over_everything(world: World) -> None:
     world.local.touch()
     world.lost()
 
-    world.keeper(Care.NONE).check(initialised=False)
+    keeper = world.keeper(Care.NONE)
+
+    keeper.check(initialised=False)
+
+    assert (keeper.kept, world.errored.read_text()) == (None, "{}")
 
 
 # What was read
