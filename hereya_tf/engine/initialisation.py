@@ -40,7 +40,7 @@ def fingerprint(
     take("contents", *contents)
     take(_bytes(package / LOCK_FILE), _bytes(data / "terraform.tfstate"))
     modules = _bytes(data / "modules" / "modules.json")
-    take(modules)
+    take(modules, "providers" if (data / "providers").is_dir() else "")
     for directory in (package, *_module_directories(package, modules)):
         take("directory", str(directory))
         for file in _configuration_files(directory):

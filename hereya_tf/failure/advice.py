@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from hereya_tf.errors import FailureClass as Class
-from hereya_tf.failure.hints import COMPARE, HINTS
+from hereya_tf.failure.hints import HINTS, LEFT
 from hereya_tf.failure.rule import holds_one_of
 from hereya_tf.failure.vocabulary import (
     GIT_REFUSALS,
@@ -91,7 +91,7 @@ def advise(failure_class: Class, own: tuple[str, ...], at: Circumstances) -> tup
             told = tuple(hint.replace("ID", at.lock_id) for hint in hints)
             return (*told, _OWN_DATA) if at.shows_own_lock else told
         case Class.ENGINE_CRASHED if at.was_killed:
-            return (_KILLED, COMPARE)
+            return (_KILLED, LEFT)
         case Class.PROVISIONER_FAILED if at.out_of_memory:
             return (_COMMAND_KILLED, *hints)
         case Class.PROVIDER_ERROR if at.transient and holds_one_of(at.text, THROTTLING):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from hereya_tf.errors import FailureClass as Class
 
+LEFT = "see what it has left, and what can be repaired: `hereya-tf recover`"
 COMPARE = "compare the state with what exists before anything else: `hereya-tf plan`"
 """For whoever does not know what has been done."""
 
@@ -97,7 +98,7 @@ HINTS: Mapping[Class, tuple[str, ...]] = {
         "try another version of the provider, and report the stack trace to its maintainers:"
         " `hereya-tf runs log last -v`",
     ),
-    Class.ENGINE_CRASHED: (COMPARE, "see everything it said: `hereya-tf runs log last -v`"),
+    Class.ENGINE_CRASHED: (LEFT, "see everything it said: `hereya-tf runs log last -v`"),
     Class.DISK_FULL: (
         "see which disk is full, make room where the package, its data directory and `TMPDIR` are, and run it"
         ' again: `df -h . "${TMPDIR:-/tmp}"`',

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hereya_tf import events, exact
+from hereya_tf import exact
 from hereya_tf.engine.commands import Step
 from hereya_tf.errors import FailureClass, ShellCommandError
 from hereya_tf.guards.changes import read_changes
@@ -10,8 +10,6 @@ from hereya_tf.guards.verdict import Objection, objections, refusal
 from hereya_tf.operations.execution import Execution
 from hereya_tf.redaction import Redactor
 from hereya_tf.stream.outputs import read_document
-
-_STREAM = "policy"
 
 
 def judge(execution: Execution, document: str) -> None:
@@ -31,7 +29,7 @@ def judge(execution: Execution, document: str) -> None:
             exit_code=0,
             failure_class=FailureClass.ENGINE_ERROR,
         ) from error
-    found = [*objections(guards, changes)]
+    found = [*objections(guards, changes, execution.assignment.operation)]
     if guards.policy is not None:
         found += _ask_policy(execution, document, plan)
     refused = refusal(found)
@@ -40,7 +38,7 @@ def judge(execution: Execution, document: str) -> None:
 
 
 def _ask_policy(execution: Execution, document: str, plan: Any) -> tuple[Objection, ...]:
-    from hereya_tf.guards.policy import Hearing, ask_policy
+    from hereya_tf.guards.policy import Hearing, ask_policy, tell_said
     from hereya_tf.guards.sensitive_values import sensitive_values
 
     assignment, context = execution.assignment, execution.context
@@ -65,7 +63,5 @@ def _ask_policy(execution: Execution, document: str, plan: Any) -> tuple[Objecti
     if answer.objection is not None:
         execution.objected = answer.text
         return (answer.objection,)
-    with context.journal.batch():
-        for line in answer.text.split("\n") if answer.text else ():
-            context.journal.emit(events.LogEvent(_STREAM, line))
+    tell_said(answer.text, context)
     return ()

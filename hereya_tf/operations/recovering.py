@@ -25,10 +25,13 @@ from hereya_tf.operations.initialising import initialise_if_needed
 from hereya_tf.operations.state_lock import StateLock
 from hereya_tf.question import Question
 from hereya_tf.recovery import looking
+from hereya_tf.recovery.gaps import gaps
 from hereya_tf.recovery.plan import Act, Damage, Kind, Plan, Stored, compare, plan_recovery
 from hereya_tf.recovery.proof import Suspect
 from hereya_tf.recovery.state_document import read_state
-from hereya_tf.recovery.story import chapters_worth_telling, tell
+from hereya_tf.recovery.story import chapters_worth_telling, is_uncertain, tell
+from hereya_tf.report.document import Report
+from hereya_tf.report.fates import ACTING_OPERATIONS
 from hereya_tf.report.recovery_text import recovery_lines
 from hereya_tf.states.aftermath import ERRORED_STATE, set_aside
 from hereya_tf.states.local import is_in_use
@@ -61,6 +64,8 @@ class _Recovery:
         self._lock = StateLock(execution, self._suspects)
         self._notes: tuple[Unsaved, ...] = ()
         self._told = Recovery((), (), (), (), None)
+        # Those whose engine could not save the state itself.
+        self._unsure: tuple[Report, ...] = ()
 
     def run(self) -> None:
         wish = self._assignment.recovery
@@ -68,6 +73,7 @@ class _Recovery:
         self._tell_story()
         plan = plan_recovery(self._look())
         self._tell_plan(plan)
+        self._tell_gaps(plan)
         if not plan.findings or (wish is not None and wish.dry_run):
             return
         if plan.acts:
@@ -84,16 +90,26 @@ class _Recovery:
         wanted = frozenset(note.run for note in self._notes)
         chosen = chapters_worth_telling(self._records, wanted)
         chapters = looking.chapters_of(self._runs, chosen)
+        self._unsure = tuple(chapter.report for chapter in chapters if is_uncertain(chapter.report))
         now = time.time()
         story = [sentence for chapter in chapters for sentence in tell(chapter, now, self._assignment.place)]
         # What somebody has tried by hand, `state push -force` perhaps, is not to be done again.
-        ours = (record.reproduce for record in reversed(chosen) if record.operation != Operation.TF)
-        again = next((command for command in ours if command), None)
+        ours = [record for record in reversed(chosen) if record.operation != Operation.TF]
+        ours.sort(key=lambda record: record.operation not in ACTING_OPERATIONS)
+        again = next((record.reproduce for record in ours if record.reproduce), None)
         self._publish(Recovery(tuple(story), (), (), (), again))
 
     def _tell_plan(self, plan: Plan) -> None:
         repairs = tuple(act.repair for act in plan.acts)
         self._publish(self._told._replace(findings=plan.findings, repairs=repairs, left=plan.left))
+
+    def _tell_gaps(self, plan: Plan) -> None:
+        """What was done and will not be in the state; no word while it is not known what that will be."""
+        if plan.state.unknown or any(left.class_ != FailureClass.STATE_LOCKED for left in plan.left):
+            return
+        place, state = self._assignment.place, plan.state.document
+        missing = tuple(sentence for report in self._unsure for sentence in gaps(report, state, place))
+        self._publish(self._told._replace(story=(*self._told.story, *missing)))
 
     def _publish(self, told: Recovery) -> None:
         self._told = self._execution.recovery = told
@@ -111,11 +127,16 @@ class _Recovery:
             if broken is not None:
                 return Damage(broken, lost, Stored(None), None, self._assignment.place)
             if not lost:
-                return Damage(None, (), Stored(None), None, self._assignment.place)
+                return Damage(None, (), self._read(local), None, self._assignment.place)
         self._initialise()
         # No local state has a lock that outlives its holder.
         lock = self._lock.find() if local is None else None
-        return Damage(None, lost, self._pull() if lost else Stored(None), lock, self._assignment.place)
+        stored = self._pull() if lost or self._unsure else Stored(None)
+        return Damage(None, lost, stored, lock, self._assignment.place)
+
+    def _read(self, local: Path) -> Stored:
+        document = looking.read_document(local)
+        return Stored(document, f"`{local}` cannot be read" if document is None and local.exists() else "")
 
     def _initialise(self) -> None:
         if not self._is_initialised:

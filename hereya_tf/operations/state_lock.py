@@ -77,7 +77,7 @@ class StateLock:
         execution, began = self._execution, time.time()
         arguments = commands.lock_probe_arguments(variable_files=execution.backend_variable_files)
         try:
-            execution.run(Step.UNTAINT, arguments, streams=False)
+            execution.run(Step.LOCK, arguments, streams=False)
         except ShellCommandError as error:
             if error.failure_class is not FailureClass.STATE_LOCKED:
                 raise
@@ -108,7 +108,7 @@ class StateLock:
 def _is_since(info: Mapping[str, str], began: float) -> bool:
     """Whether this is what a look that began then, in seconds since 1970, has written or would have."""
     created = moment_of(info.get("Created", ""))
-    is_look = info.get("Operation") == Step.UNTAINT
+    is_look = info.get("Operation") == commands.LOCK_PROBE
     return is_look and created is not None and began <= created.timestamp() <= time.time()
 
 

@@ -20,8 +20,8 @@ from hereya_tf.runs.retelling import report_of
 from hereya_tf.runs.trace import trace_of
 from hereya_tf.states.aftermath import ERRORED_STATE, kept_states
 from hereya_tf.states.identity import state_of
-from hereya_tf.states.local import Condition, LocalState, Whereabouts
-from hereya_tf.states.preflight import find_ruined
+from hereya_tf.states.local import Condition, LocalState, Whereabouts, inspect_state, is_in_use
+from hereya_tf.states.refusals import has_destroyed
 from hereya_tf.states.unsaved import Unsaved
 from hereya_tf.supervision.process_table import ProcessIdentity, is_alive
 
@@ -63,9 +63,13 @@ def suspects_of(runs: Path, records: Iterable[RunRecord], foreign: Trace | None)
 def find_broken(
     path: Path, runs: Path, records: Sequence[RunRecord], lost: Iterable[Lost]
 ) -> BrokenState | None:
-    """The local state, when it is empty or broken and no engine is at work on it, with what can replace it."""
-    found = find_ruined(path)
-    if found is None:
+    """The local state, when it is empty, broken or gone and no engine is at work on it; and what can replace it."""
+    found = inspect_state(path)
+    if found.condition is Condition.MISSING:
+        # That there never was one is the usual case; a state that only holds nothing is no loss.
+        copies = tuple(copy for copy in _copies(path, runs, records) if copy.document.resources)
+        return BrokenState(path, "is gone", copies) if copies and not has_destroyed(records) else None
+    if not found.is_ruined or is_in_use(path):
         return None
     unsaved = (
         Copy(each.path, each.document, _unsaved_text(each)) for each in lost if each.document is not None
@@ -109,7 +113,8 @@ def _unsaved_text(lost: Lost) -> str:
 
 
 def _flaw(found: LocalState) -> str:
-    return "it is empty" if found.condition is Condition.EMPTY else found.flaw or "it cannot be read"
+    why = "it is empty" if found.condition is Condition.EMPTY else found.flaw or "it cannot be read"
+    return f"is no state: {why}"
 
 
 def _copies(path: Path, runs: Path, records: Sequence[RunRecord]) -> Iterator[Copy]:

@@ -38,7 +38,7 @@ class Copy(NamedTuple):
 
 
 class BrokenState(NamedTuple):
-    """A local state that is none, `flaw` says why, and what could take its place: the newest first.
+    """A local state that is none, `flaw` says how, and what could take its place: the newest first.
 
     `known` is what the history has of what was done to it.
     """
@@ -91,11 +91,12 @@ class Act(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What was found, what is done about it in this order, and what is left."""
+    """What was found, what is done about it in this order, what is left, and the state as it is then."""
 
     findings: tuple[Finding, ...]
     acts: tuple[Act, ...]
     left: tuple[Remainder, ...]
+    state: Stored
 
 
 def plan_recovery(damage: Damage) -> Plan:
@@ -124,7 +125,7 @@ def plan_recovery(damage: Damage) -> Plan:
             acts.append(_unlock(damage.lock))
         else:
             left.append(_not_proven(damage.lock, damage.place))
-    return Plan(tuple(findings), tuple(acts), tuple(left))
+    return Plan(tuple(findings), tuple(acts), tuple(left), stored)
 
 
 def choose_copy(copies: Sequence[Copy]) -> Copy | None:
@@ -160,7 +161,7 @@ def _by_serial(lost: Lost) -> int:
 
 
 def _found_broken(broken: BrokenState) -> Finding:
-    return Finding(FailureClass.STATE_CORRUPT, f"the local state `{broken.path}` is no state: {broken.flaw}")
+    return Finding(FailureClass.STATE_CORRUPT, f"the local state `{broken.path}` {broken.flaw}")
 
 
 def _found_lost(lost: Lost) -> Finding:
@@ -185,7 +186,7 @@ def _restore(broken: BrokenState, copy: Copy) -> Act:
     return _act(
         Kind.RESTORE,
         f"put {copy.what}, serial {copy.document.serial}, back as `{broken.path}`",
-        "the broken file is kept in this run's directory, and the copy is the newest whole one of its lineage"
+        "what is there now is kept in this run's directory, and the copy is the newest whole one of its lineage"
         + (f". {_lacks(copy)}" if copy.missing else ""),
         copy=copy,
     )
@@ -221,7 +222,8 @@ def _about_lost(lost: Lost, stored: Stored, damage: Damage) -> tuple[Act | None,
     by_hand = f"{_tf(damage.place)} -- state push -force {shlex.quote(str(lost.path))}"
     if document is None:
         gone = f"`{lost.path}` cannot be read any more, or holds no whole state"
-        return None, Remainder(FailureClass.ERRORED_STATE, gone, ()), stored
+        away = f"when nobody wants it any more: `rm {shlex.quote(str(lost.path))}`"
+        return None, Remainder(FailureClass.ERRORED_STATE, gone, (away,)), stored._replace(unknown=gone)
     if stored.unknown:
         return None, Remainder(FailureClass.ERRORED_STATE, _not_stored(lost, stored.unknown), ()), stored
     there = stored.document

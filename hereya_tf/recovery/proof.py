@@ -100,7 +100,7 @@ def _is_within(step: StepTrace, trace: Trace, created: datetime) -> bool:
     if began is None or until is None:
         return False
     unheard = step.held is None and step.ended is None
-    return began <= created <= until + (_UNHEARD if unheard else timedelta())
+    return began <= created and created - until <= (_UNHEARD if unheard else timedelta())
 
 
 def operations_of(command: str) -> tuple[str, ...]:

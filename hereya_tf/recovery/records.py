@@ -43,7 +43,7 @@ def _trace(fields: Any) -> Trace:
 
 def _step(fields: Any) -> StepTrace:
     released = fields["released"]
-    if released not in (True, False, None):
+    if released is not None and not isinstance(released, bool):
         raise TypeError
     return StepTrace(
         command=_text(fields["command"]),
@@ -62,7 +62,8 @@ def _process(fields: Any) -> ProcessInfo:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str):
+    # No run has written what could be taken for more than a name or a moment.
+    if not isinstance(value, str) or not value.isprintable():
         raise TypeError
     return value
 

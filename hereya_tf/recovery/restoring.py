@@ -16,16 +16,17 @@ from hereya_tf.states.durable import copy_durably
 _NEW = ".restored-"
 
 
-def restore(state: Path, copy: Path, directory: Path) -> Path:
+def restore(state: Path, copy: Path, directory: Path) -> Path | None:
     """Let `copy` take the place of the broken `state`, which is kept in the run's `directory`; returns where.
 
-    At every moment there is the old file or the new one, whole and on the disk; it keeps the mode, and where
-    possible the owner, that it had. Raises StateCorrupt or NoRoom.
+    None where there is no file any more. At every moment there is the old file or the new one, whole and on the
+    disk; it keeps the mode, and where possible the owner, that it had. Raises StateCorrupt or NoRoom.
     """
     # A link stays a link.
     target = Path(os.path.realpath(state))
     try:
-        with open_regular_file(target) as broken:
+        status, kept = None, None
+        with contextlib.suppress(FileNotFoundError), open_regular_file(target) as broken:
             status = os.fstat(broken.fileno())
             kept = _keep(broken, directory)
         _replace(target, copy, status)
@@ -47,7 +48,7 @@ def _keep(broken: BinaryIO, directory: Path) -> Path:
     raise AssertionError("there is always another name")
 
 
-def _replace(target: Path, copy: Path, status: os.stat_result) -> None:
+def _replace(target: Path, copy: Path, status: os.stat_result | None) -> None:
     for left in target.parent.glob(f".{target.name}{_NEW}*"):
         # Of a recovery that was killed here: nobody but us is at work on this state.
         with contextlib.suppress(OSError):
@@ -56,9 +57,10 @@ def _replace(target: Path, copy: Path, status: os.stat_result) -> None:
     try:
         with open_regular_file(copy) as source:
             copy_durably(source, new)
-        with contextlib.suppress(OSError):
-            os.chown(new, status.st_uid, status.st_gid)
-        new.chmod(stat.S_IMODE(status.st_mode))
+        if status is not None:
+            with contextlib.suppress(OSError):
+                os.chown(new, status.st_uid, status.st_gid)
+            new.chmod(stat.S_IMODE(status.st_mode))
         new.replace(target)
     except OSError:
         with contextlib.suppress(OSError):

@@ -61,11 +61,7 @@ def tell(chapter: Chapter, now: float, place: str) -> Iterator[str]:
     done = report.those(Fate.DONE)
     if done:
         yield f"Done before that: {resources_text(done, _MOST_NAMED)}."
-    for each in report.those(Fate.FAILED):
-        yield (
-            f"Failed: `{each.address}` was to be {_kind(each)}. What was made of it stands in the state as tainted,"
-            " or not at all: look."
-        )
+    yield from map(_failed, report.those(Fate.FAILED))
     if is_uncertain(report):
         yield from (in_flight(each, place) for each in report.those(Fate.UNFINISHED))
     elif report.those(Fate.UNFINISHED):
@@ -92,6 +88,12 @@ def in_flight(each: ResourceFate, place: str) -> str:
         return f"{begun} It may be gone and still stand in the state: the next plan finds that out."
     if each.action == "update":
         return f"{begun} The change may be made and not stand in the state: the next plan finds that out."
+    if each.action == "replace" and not each.note:
+        return (
+            f"{begun} The object before it may be gone and still stand in the state: the next plan finds that out."
+            " Its replacement may exist without being in the state, and would be made a second time: look for it,"
+            " and remove it by hand."
+        )
     # The one that is known of a replaced resource is that of the object before.
     known = each.id if each.action == "create" else None
     words = shlex.join((each.address, known or "ID"))
@@ -100,6 +102,25 @@ def in_flight(each: ResourceFate, place: str) -> str:
         f"{begun} It may exist without being in the state, and would be made a second time. Look for it: if it is"
         f" there, remove it by hand, or import it:\n  {command}"
     )
+
+
+def _failed(each: ResourceFate) -> str:
+    """What is left of a resource whose provider has failed, as its engine notes it."""
+    match each.action:
+        case "delete":
+            left = "It still stands in the state: the next plan finds out whether it is there."
+        case "update":
+            left = "It stands in the state as it was, or as far as it has come: the next plan finds that out."
+        case "replace" if not each.note:
+            left = "The object before it still stands in the state; its replacement does, too, or not at all: look."
+        case "replace":
+            left = (
+                "The object before it was destroyed. What was made of its replacement stands in the state as"
+                " tainted, or not at all: look."
+            )
+        case _:
+            left = "What was made of it stands in the state as tainted, or not at all: look."
+    return f"Failed: `{each.address}` was to be {_kind(each)}. {left}"
 
 
 def deeds(chapter: Chapter) -> Iterator[str]:

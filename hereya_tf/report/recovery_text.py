@@ -40,7 +40,7 @@ def rest_lines(recovery: Recovery) -> Iterator[str]:
             yield from _item("- ", f"{remainder.sentence}.")
             for hint in remainder.by_hand:
                 yield from _item("  ", hint)
-    if recovery.again is not None and recovery.findings:
+    if recovery.again is not None:
         yield from ("", "Then run it again:", f"  {recovery.again}")
 
 
@@ -54,7 +54,7 @@ def closing_lines(recovery: Recovery, *, success: bool, dry_run: bool) -> Iterat
     elif dry_run:
         yield "Nothing was done: this was a dry run."
     else:
-        yield "The state is where it belongs, and it is not locked."
+        yield "That is repaired."
 
 
 def done_lines(recovery: Recovery) -> Iterator[str]:

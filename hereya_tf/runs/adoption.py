@@ -141,7 +141,8 @@ def _complete(directory: Path, record: history.RunRecord) -> str:
     )
     # Last: until the record says that the run has ended, all of this can be done again.
     remove_all_but_kept(directory)
-    return sentence
+    is_open = result.failure is not None and result.failure.state.saved is None
+    return f"{sentence}; {_recover(record)} tells what it has left" if is_open else sentence
 
 
 def _last_sign(directory: Path) -> float:
@@ -189,6 +190,8 @@ def _replay(
         from hereya_tf.failure.hints import hints_of
 
         hint = "\n".join(hints_of(FailureClass.STATE_NOT_SAVED, engine))
+    elif state.saved is None:
+        hint = f"see what it has left, and what can be repaired: {_recover(record)}\n{hint}"
     return result._replace(
         reason=_sentence(record.id, step, summary),
         changes=summary.done if step in _ACTING else result.changes,
@@ -223,6 +226,12 @@ def _sentence(run: str, step: Step, summary: Summary) -> str:
             f", and its engine {'went on to its end' if came_to_its_end else 'ended without finishing'}"
         )
     return sentence
+
+
+def _recover(record: history.RunRecord) -> str:
+    from hereya_tf.failure.ready_hints import place_words
+
+    return f"`{f'hereya-tf recover {place_words(record.reproduce, record.package)}'.strip()}`"
 
 
 def _first_act(known: Sequence[Any]) -> float | None:

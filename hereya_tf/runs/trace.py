@@ -58,7 +58,7 @@ def command_of(step: str, argv: Sequence[str]) -> str:
         return ""
     # What stands in front of the command is an engine, which may take words of its own to start.
     at = next((place for place, word in enumerate(argv) if place and word in _LOCKING), None)
-    if at is None or (step not in (Step.TF, argv[at])):
+    if at is None or step not in (Step.TF, Step.LOCK, argv[at]):
         return ""
     second = next((word for word in argv[at + 1 :] if not word.startswith("-")), "")
     return f"{argv[at]} {second}".strip() if argv[at] in _WITH_SECOND else argv[at]

@@ -59,7 +59,9 @@ class Transcript:
                 self._message(line, now)
 
     def stderr(self, chunk: bytes) -> None:
-        """Take bytes of the engine's stderr."""
+        """Take bytes of the engine's stderr; a look for a lock is no failure when somebody has it."""
+        if self._step is Step.LOCK:
+            return
         with self._journal.batch():
             for line in self._stderr_lines.feed(chunk):
                 self._plain(("stderr", ""), line + "\n")

@@ -78,6 +78,11 @@ class StateKeeper:
                 from hereya_tf.states.refusals import ruined
 
                 raise ruined(found, self.whereabouts, self._runs, self._run)
+        if local is not None and self._care is not Care.MIGRATES and (backup := preflight.find_orphan(local)):
+            from hereya_tf.states.refusals import gone
+
+            if told := gone(local, backup, self.whereabouts, self._runs, self._run):
+                self._warn(told)
 
     def warn_of_missing(self) -> None:
         """Say of what was read that a later state of it could not be saved."""

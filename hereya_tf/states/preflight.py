@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hereya_tf.private import free_bytes, sync_directory
-from hereya_tf.reading import open_regular_file
+from hereya_tf.reading import open_regular_file, read_regular_file
 from hereya_tf.runs.directory import LEAST_FREE_BYTES, STATE_BEFORE
 from hereya_tf.states.durable import copy_durably
 from hereya_tf.states.local import LocalState, has_same_content, inspect_state, is_in_use
@@ -15,6 +15,7 @@ from hereya_tf.states.unsaved import Unsaved
 _ROOM = 64 << 20  # bytes
 # The state itself, its copy, and what the engine writes beside it.
 _STATES = 3
+_LARGEST_BACKUP = 16 << 20  # bytes
 _PARTIAL = ".partial"
 
 
@@ -30,6 +31,17 @@ def find_ruined(path: Path) -> LocalState | None:
     """The state in this file, when it is empty or broken and no engine is at work on it."""
     found = inspect_state(path)
     return found if found.is_ruined and not is_in_use(path) else None
+
+
+def find_orphan(state: Path) -> Path | None:
+    """The engine's backup of a local state that is gone, when there is something in it."""
+    if os.path.lexists(state):
+        return None
+    backup = state.with_name(f"{state.name}.backup")
+    try:
+        return backup if b'"instances"' in read_regular_file(backup, at_most=_LARGEST_BACKUP) else None
+    except OSError:
+        return None
 
 
 def is_stored(unsaved: Unsaved, local: Path) -> bool:

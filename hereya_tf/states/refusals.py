@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hereya_tf.errors import ErroredState, StateCorrupt
-from hereya_tf.events import timestamp
+from hereya_tf.events import Operation, timestamp
 from hereya_tf.runs import history
 from hereya_tf.runs.directory import STATE_BEFORE
 from hereya_tf.states.aftermath import ERRORED_STATE
@@ -65,7 +65,8 @@ def ruined(found: LocalState, whereabouts: Whereabouts, runs: Path, run: str) ->
     what = "is empty" if found.condition is Condition.EMPTY else f"is broken ({found.flaw})"
     since = f" since {timestamp(found.modified)}" if found.modified else ""
     earlier = tuple(_earlier(runs, whereabouts, run))
-    told = f"; the last run here was `{earlier[0].id}`, which {_end(earlier[0])}" if earlier else ""
+    last = next((each for each in earlier if each.operation != Operation.RECOVER), None)
+    told = "" if last is None else f"; the last run here was `{last.id}`, which {_end(last)}"
     hints = [f"see what has happened, and put the last good state in its place: {_RECOVER}"]
     before = _state_before(runs, earlier)
     if before is not None:
@@ -78,6 +79,22 @@ def ruined(found: LocalState, whereabouts: Whereabouts, runs: Path, run: str) ->
     if found.condition is Condition.EMPTY:
         hints.append("if there has never been anything in it, remove the empty file")
     return StateCorrupt(f"the state in `{found.path}` {what}{since}{told}", *hints)
+
+
+def gone(path: Path, backup: Path, whereabouts: Whereabouts, runs: Path, run: str) -> str | None:
+    """The warning for a local state of which only a backup is left; None when all was destroyed before."""
+    if has_destroyed(_earlier(runs, whereabouts, run)):
+        return None
+    return (
+        f"there is no `{path}`, and `{backup}` says that there was one: what is in it would be made a second time;"
+        f" {_RECOVER} puts the last copy back"
+    )
+
+
+def has_destroyed(records: Iterable[history.RunRecord]) -> bool:
+    """Whether the last of these runs, newest first, that may have written their state has left nothing in it."""
+    last = next((each for each in records if _may_have_written(each)), None)
+    return last is not None and (last.operation, last.status) == (Operation.DESTROY, "succeeded")
 
 
 def by_hand(file: Path, local: Path | None) -> str:
@@ -103,10 +120,13 @@ def _earlier(runs: Path, whereabouts: Whereabouts, run: str) -> Iterator[history
     """The last runs of this workspace that may have written its state, newest first, without this one."""
     for record in itertools.islice(history.newest_runs(runs), _LOOKED_AT):
         is_here = state_of(record).is_of(whereabouts.identity)
-        # Those that were not let in have done nothing.
-        is_let_in = record.status not in ("refused", "busy")
-        if is_here and is_let_in and record.operation in _WRITING and record.id != run:
+        if is_here and _may_have_written(record) and record.id != run:
             yield record
+
+
+def _may_have_written(record: history.RunRecord) -> bool:
+    """Those that were not let in have done nothing."""
+    return record.operation in _WRITING and record.status not in ("refused", "busy")
 
 
 def _state_before(runs: Path, earlier: Iterable[history.RunRecord]) -> Path | None:

@@ -57,7 +57,7 @@ def test_nothing_is_broken_where_nothing_is_broken(
         "left": [],
         "again": None,
     }
-    assert steps(result) == ["untaint"]
+    assert steps(result) == ["lock"]
     assert (server.state, server.lock) == (before, None)
 
 

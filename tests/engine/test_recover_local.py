@@ -13,7 +13,7 @@ import pytest
 from hereya_tf.states.local import Condition, inspect_state
 from tests.conftest import MakePackage
 from tests.engine import scenes
-from tests.engine.driving import Driver, names, read_state, steps, succeeded
+from tests.engine.driving import Driver, names, read_state, steps, succeeded, warnings
 from tests.engine.recovering import (
     VALUE,
     crashed,
@@ -209,3 +209,32 @@ def test_a_person_is_asked_once_after_the_story(
     else:
         assert (code, state.read_text()) == (130, "")
         assert "the repairs were not approved, and nothing was changed" in shown
+
+
+def test_a_state_that_is_gone_is_missed_and_put_back(hereya: Driver, make_package: MakePackage) -> None:
+    package = make_package(PACKAGE)
+    state = provisioned(hereya, package, "one", "two", "three")
+    state.unlink()
+
+    planned = hereya.cli("plan", package, "--json", "--engine", hereya.wish)
+    told = recover(hereya, package, "--dry-run")
+    result = recover(hereya, package, "--yes")
+
+    (warning,) = warnings(planned)
+    assert warning.startswith(f"there is no `{state}`, and `{state}.backup` says that there was one")
+    assert [each["sentence"] for each in recovery(told)["findings"]] == [f"the local state `{state}` is gone"]
+    assert repaired(result) == {"restore": True}
+    assert read_state(state) == {"v": "two"}
+    assert recovery(recover(hereya, package))["findings"] == []
+
+
+def test_a_state_that_is_gone_after_all_was_destroyed_is_not_missed(
+    hereya: Driver, make_package: MakePackage
+) -> None:
+    package = make_package(PACKAGE)
+    state = provisioned(hereya, package, "one")
+    succeeded(hereya.destroy(package))
+    state.unlink()
+
+    assert warnings(hereya.cli("plan", package, "--json", "--engine", hereya.wish)) == []
+    assert recovery(recover(hereya, package))["findings"] == []

@@ -200,7 +200,9 @@ def test_an_engine_that_died_as_well(killed: Killed) -> None:
     text = "\n".join(stream("apply-slow").splitlines()[:5])
     killed.tells(begins("apply")).says("apply", text + '\n{"@level":"inf').adopted()
 
-    assert killed.warnings == [f"{STORY} in step apply, and its engine ended without finishing"]
+    assert killed.warnings == [
+        f"{STORY} in step apply, and its engine ended without finishing; `hereya-tf recover` tells what it has left"
+    ]
     # It was creating something: whether that is in the state, nobody knows.
     assert killed.result["failure"]["state"]["saved"] is None
     assert killed.result["changes"]["add"] == 0

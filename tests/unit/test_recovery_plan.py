@@ -49,7 +49,7 @@ def kinds(plan: Plan) -> list[Kind]:
 
 
 def test_nothing_broken_is_nothing_to_do() -> None:
-    assert plan_recovery(damage()) == Plan((), (), ())
+    assert plan_recovery(damage()) == Plan((), (), (), Stored(None))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_the_copy_is_of_the_newest_ones_lineage_and_has_its_highest_serial() -> 
 
 def test_a_broken_state_gets_a_copy_and_what_may_be_missing_is_told() -> None:
     broken = BrokenState(
-        Path("/p/terraform.tfstate"), "it is empty", (copy("a", state(3), "run `r` went on"),)
+        Path("/p/terraform.tfstate"), "is no state: it is empty", (copy("a", state(3), "run `r` went on"),)
     )
 
     plan = plan_recovery(damage(broken=broken))

@@ -112,6 +112,15 @@ def test_without_a_sign_of_the_lock_it_was_made_within_ten_seconds_of_the_last_s
     assert (verdict.run == "run-1") is is_proven
 
 
+def test_a_record_that_names_the_end_of_all_time_is_a_record_like_others() -> None:
+    """Of a result file anybody can write."""
+    unheard = APPLY._replace(held=None, ended=None, released=None)
+    for last in ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-23:59"):
+        assert judge(LOCK, [with_step(unheard, last=last, ended=None)]) == Verdict("run-1", "")
+    early = APPLY._replace(began="0001-01-01T00:00:00+23:59")
+    assert judge(LOCK, [with_step(early)]) == Verdict("run-1", "")
+
+
 def test_a_run_that_has_not_noted_as_whom_it_ran_proves_nothing() -> None:
     assert judge(LOCK, [with_step(APPLY, user=None)]) == Verdict(
         None, "run `run-1` has not noted as whom it ran"

@@ -116,11 +116,58 @@ def test_what_was_in_flight_is_told_by_what_was_being_done(action: str, words: s
     assert words in "\n".join(tell(chapter(begun("a.b", action)), NOW, ""))
 
 
-@pytest.mark.parametrize(("action", "words"), [("create", "new/1"), ("replace", "ID")])
-def test_nobody_is_told_to_import_what_was_replaced(action: str, words: str) -> None:
-    told = chapter(begun("a.b", action)._replace(id="new/1"))
+def test_what_was_being_created_is_imported_by_the_id_that_is_known() -> None:
+    told = chapter(begun("a.b")._replace(id="new/1"))
 
-    assert f"-- import a.b {words}\n" in "\n".join((*tell(told, NOW, ""), ""))
+    assert "-- import a.b new/1\n" in "\n".join((*tell(told, NOW, ""), ""))
+
+
+REPLACES = events.ChangeEvent("a.b", "replace", None)
+DESTROYED = (begun("a.b", "delete"), begun("a.b", "delete", "completed"))
+
+
+def test_what_has_taken_a_destroyed_resources_place_is_imported_by_an_id_of_its_own() -> None:
+    told = chapter(REPLACES, *DESTROYED, begun("a.b")._replace(id="old/1"))
+
+    assert "-- import a.b ID\n" in "\n".join((*tell(told, NOW, ""), ""))
+
+
+@pytest.mark.parametrize("first", ["delete", "create"])
+def test_while_the_object_before_stands_in_the_state_its_replacement_cannot_be_imported(first: str) -> None:
+    told = "\n".join(tell(chapter(REPLACES, begun("a.b", first)), NOW, ""))
+
+    assert "In flight: `a.b` was being replaced. The object before it may be gone and still stand in" in told
+    assert "import" not in told
+
+
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        pytest.param((begun("a.b"), begun("a.b", status="failed")), "was made of it stands in", id="create"),
+        pytest.param(
+            (begun("a.b", "delete"), begun("a.b", "delete", "failed")), "It still stands in the", id="delete"
+        ),
+        pytest.param(
+            (begun("a.b", "update"), begun("a.b", "update", "failed")), "in the state as it was", id="update"
+        ),
+        pytest.param(
+            (REPLACES, begun("a.b", "delete"), begun("a.b", "delete", "failed")),
+            "The object before it still stands in the state",
+            id="replace, not destroyed",
+        ),
+        pytest.param(
+            (REPLACES, *DESTROYED, begun("a.b"), begun("a.b", status="failed")),
+            "The object before it was destroyed. What was made of its replacement",
+            id="replace, destroyed",
+        ),
+    ],
+)
+def test_what_is_left_of_what_failed_is_told_by_what_was_to_be_done(
+    told: tuple[events.Event, ...], left: str
+) -> None:
+    (said,) = (sentence for sentence in tell(chapter(*told, saved=True), NOW, "") if "Failed:" in sentence)
+
+    assert left in said
 
 
 def test_what_failed_and_a_lock_that_was_in_the_way_are_told() -> None:
@@ -232,7 +279,7 @@ def test_the_end_says_what_was_done() -> None:
     ]
     assert list(closing_lines(done, success=True, dry_run=False)) == [
         "done: release the lock `1`.",
-        "The state is where it belongs, and it is not locked.",
+        "That is repaired.",
     ]
     assert list(closing_lines(failed, success=False, dry_run=False)) == ["failed: release the lock `1`."]
 

@@ -107,7 +107,27 @@ PASSING = {
     "registry, name": said(
         QUERY, REGISTRY + 'Get "https://x/": dial tcp: lookup x on 10.0.0.2:53: server misbehaving'
     ),
-    "registry, checksums": said(INSTALL, RETRY_LATER + "please try again later: Get “https://x/SHA256SUMS”"),
+    "registry, checksums": said(
+        INSTALL,
+        "Error while installing x.example/a/b v1.0.0: could not query provider registry for x.example/a/b:"
+        " failed to retrieve authentication checksums for provider: the request failed after 2 attempts, please try again"
+        " later: 500 Internal Server Error returned from x.example",
+    ),
+    "registry, signature": said(
+        INSTALL,
+        "Error while installing x.example/a/b v1.0.0: could not query provider registry for x.example/a/b:"
+        " failed to retrieve cryptographic signature for provider: the request failed after 2 attempts, please try again"
+        " later: 503 Service Unavailable returned from x.example",
+    ),
+    "registry, closed": said(
+        QUERY,
+        REGISTRY + "could not connect to x.example: failed to request discovery document: Get"
+        ' "https://x.example/.well-known/terraform.json": EOF',
+    ),
+    "package, closed": said(
+        INSTALL, 'Error while installing a/b v1.0.0: x.example: Get "https://x.example/b.zip": EOF'
+    ),
+    "module, closed": said(MODULE, SOURCE + 'Get "https://git.example/m.zip?archive=zip": EOF.'),
     "provider's archive": said(
         INSTALL,
         'Error while installing a/b v1.0.0: github.com: Get "https://x/": read tcp'
@@ -435,6 +455,8 @@ def test_arguments_tell_whether_a_saved_plan_is_applied(tmp_path: Path) -> None:
     for step in (Step.APPLY, Step.DESTROY):
         assert not applies_saved_plan(apply_arguments(options, step))
         assert applies_saved_plan(apply_plan_arguments(options, step, plan=tmp_path))
+        eager = EngineOptions(extra={step: ("-auto-approve",)})
+        assert applies_saved_plan(apply_plan_arguments(eager, step, plan=tmp_path))
 
 
 @pytest.mark.parametrize("lost", sorted(NEVER))
@@ -448,7 +470,7 @@ def test_where_a_state_is_at_stake_there_is_never_another_try(lost: FailureClass
 
 
 def test_a_lock_is_not_released_twice() -> None:
-    assert set(Step) - TRIED_AGAIN == {Step.TF, Step.UNTAINT, Step.FORCE_UNLOCK}
+    assert set(Step) - TRIED_AGAIN == {Step.TF, Step.LOCK, Step.FORCE_UNLOCK}
 
 
 def test_a_state_that_could_not_be_saved_is_never_tried_again() -> None:
