@@ -52,7 +52,8 @@ def _shown(word: Word, redactor: Redactor | None, sensitive: Collection[str]) ->
     if word.name:
         return _asked_for(word.name)
     if not word.holds_value:
-        return _quoted((redactor or Redactor()).text(word.text))
+        shown = (redactor or Redactor()).text(word.text)
+        return _quoted(shown) if shown == word.text else _asked_for("")
     if not equals:
         return _asked_for("") if redactor is None else _quoted(redactor.text(word.text))
     is_secret = (

@@ -115,9 +115,14 @@ def planned_text(changes: Mapping[str, int]) -> str:
     return ", ".join(shown) + (f" ({changes['replace']} replaced)" if changes["replace"] else "")
 
 
-def asked_because(reason: str) -> str:
-    """Why a run is to end, from the reason of a `cancelling` event."""
-    return _ASKED_BECAUSE.get(reason, reason)
+def who_works(step: str) -> str:
+    """Who is at work in a step: of all there are one is no command of the engine's."""
+    return "the policy" if step == "policy" else "the engine"
+
+
+def asked_because(reason: str, step: str) -> str:
+    """Why a run is to end, from the reason of a `cancelling` event, and the step that is on."""
+    return _ASKED_BECAUSE.get(reason, reason).replace("the engine", who_works(step))
 
 
 def queue_text(ahead: int) -> str:
@@ -144,6 +149,12 @@ def again_text(record: Record) -> str:
 def failed_text(exit_code: int | None) -> str:
     """`exit code 1`; None is for a command that a signal has ended."""
     return "ended by a signal" if exit_code is None else f"exit code {exit_code}"
+
+
+def failed_after(step: str, exit_code: int | None, seconds: float) -> str:
+    """`failed after 1.0s (exit code 1)`; a look for a lock that somebody has is no failure."""
+    took = format_seconds(seconds)
+    return f"not free, after {took}" if step == "lock" else f"failed after {took} ({failed_text(exit_code)})"
 
 
 def diagnostic_text(record: Record) -> str:

@@ -260,7 +260,23 @@ def _engine_arguments(
                 f" with {'one of ' if len(steps) > 1 else ''}{', '.join(steps)} as its step",
                 f"write it like `--engine-arg {steps[-1]}=-compact-warnings`",
             )
+    if operation is Operation.APPLY:
+        _refuse_shaping(entries)
     return tuple(entry for entry in entries if entry.partition("=")[0] in steps)
+
+
+def _refuse_shaping(entries: Iterable[str]) -> None:
+    """Raises Misuse for an argument that a saved plan would be applied without."""
+    from hereya_tf.engine.shaping import part
+
+    given = [entry.partition("=")[2] for entry in entries if entry.startswith(f"{Operation.APPLY}=")]
+    lost = next((argument for argument in given if argument not in part(given).lasting), None)
+    if lost is not None:
+        name = lost.partition("=")[0]
+        raise Misuse(
+            f"`--engine-arg apply={name}…` would do nothing: the plan in the bundle says what changes",
+            f"give it when the plan is made: `hereya-tf plan --engine-arg plan={name}…`",
+        )
 
 
 def _stdin_is_terminal(options: dict[str, Any]) -> bool:

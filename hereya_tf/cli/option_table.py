@@ -114,7 +114,7 @@ ROWS = (
          help="Refuse a plan that destroys more than N resources, replaced ones included."),
     _row("Guards", "--protect", type=AddressPattern(), multiple=True, metavar="PATTERN",
          help="Refuse a plan that destroys, replaces or forgets this or what is below it, such as `module.db` or"
-              " `*.aws_db_instance.*`."),
+              " `*aws_db_instance.*` in every module."),
     _row("Guards", "--expect-no-changes", **_FLAG, help="Refuse a plan that changes anything."),
     _row("Guards", "--policy", type=ShellWords(), metavar="COMMAND",
          help="Refuse a plan unless this command, with the plan's JSON on its stdin, ends with exit code 0."),
@@ -125,8 +125,8 @@ ROWS = (
 
     _row("Retries", "--retries", type=Number(), metavar="N", default=0, show_default=True,
          help="Try a step again up to N times after a failure that may pass, such as a registry's."),
-    _row("Retries", "--retry-lock", **_FLAG, help="Also when the state is locked by somebody else."),
-    _row("Retries", "--retry-apply", **_FLAG, help="Also after something was changed."),
+    _row("Retries", "--retry-lock", **_FLAG, help="With --retries: also when somebody has locked the state."),
+    _row("Retries", "--retry-apply", **_FLAG, help="With --retries: also after something was changed."),
 
     _row("Output", "--out", metavar="BUNDLE", help="Keep the plan in this private file, for `apply`."),
     _row("Output", "--plan-json", metavar="FILE", help="The plan as the engine's JSON, into a private file."),

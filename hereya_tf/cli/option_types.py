@@ -16,6 +16,7 @@ from hereya_tf.sizes import parse_size, spell_size
 # Under these names a context keeps what the user's `config.toml` says, or why it cannot be used.
 SETTINGS = "hereya_tf.settings"
 REFUSAL = "hereya_tf.refusal"
+_DIGITS = 9
 
 
 class Amount(click.ParamType[float]):
@@ -54,8 +55,11 @@ class Count(click.types.IntParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number."""
         text = str(value)
+        is_whole = text.isascii() and text.isdecimal()
         # Python refuses to read numbers of thousands of digits.
-        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= self.lowest):
+        if is_whole and len(text) > _DIGITS:
+            self.fail(f"`{value}` is too large: {'9' * _DIGITS} is the most", param, ctx)
+        if not is_whole or int(text) < self.lowest:
             self.fail(f"`{value}` is not a whole number from {self.lowest} on", param, ctx)
         return int(text)
 
@@ -126,10 +130,14 @@ class AddressPattern(Line):
     name = "pattern"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The pattern. One that is empty is refused: it would protect nothing, without a word."""
+        """The pattern. One that is empty or fits no address is refused: it would protect nothing."""
         text = str(value).strip()
         if not text:
             self.fail("the pattern is empty", param, ctx)
+        from hereya_tf.guards.addresses import why_hopeless
+
+        if (why := why_hopeless(text)) is not None:
+            self.fail(why, param, ctx)
         return text
 
 

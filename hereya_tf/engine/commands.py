@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hereya_tf.durations import format_duration
+from hereya_tf.engine.shaping import part
 from hereya_tf.errors import CliArgsSet
 
 # Set for every engine command: no questions, no call home, no terminal of git's or ssh's.
@@ -35,7 +36,7 @@ class Step(StrEnum):
     STATE = "state"
     SHOW = "show"
     VALIDATE = "validate"
-    UNTAINT = "untaint"
+    LOCK = "lock"
     FORCE_UNLOCK = "force-unlock"
     TF = "tf"
 
@@ -47,7 +48,7 @@ DOCUMENT_STEPS = (
     Step.STATE,
     Step.SHOW,
     Step.VALIDATE,
-    Step.UNTAINT,
+    Step.LOCK,
     Step.FORCE_UNLOCK,
 )
 # The steps that `--engine-arg` can add to.
@@ -134,6 +135,8 @@ def apply_arguments(
         *_common(options),
         *_choices(options),
         *_variables(variable_files),
+        # No plan is made before.
+        *part(options.extra.get(Step.PLAN, ())).shaping,
         *options.extra.get(step, ()),
     )
 
@@ -154,6 +157,8 @@ def plan_arguments(
         *_choices(options),
         *_variables(variable_files),
         *options.extra.get(Step.PLAN, ()),
+        *part(options.extra.get(Step.APPLY, ())).shaping,
+        *part(options.extra.get(Step.DESTROY, ())).shaping,
     )
 
 
@@ -167,14 +172,17 @@ def apply_plan_arguments(
         *_common(options),
         *_parallelism(options),
         *_variables(variable_files),
-        *options.extra.get(step, ()),
+        *part(options.extra.get(step, ())).lasting,
         str(plan),
     )
 
 
 def applies_saved_plan(arguments: Sequence[str]) -> bool:
-    """Whether these are the arguments of `apply_plan_arguments`: nothing else is applied without approval."""
-    return arguments[0] == Step.APPLY and "-auto-approve" not in arguments
+    """Whether these are the arguments of `apply_plan_arguments`: nothing else is applied without approval.
+
+    What comes later may be the user's own.
+    """
+    return arguments[0] == Step.APPLY and "-auto-approve" not in arguments[:3]
 
 
 def show_arguments(plan: Path, *, json: bool, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
@@ -213,6 +221,10 @@ def state_push_arguments(
     return (Step.STATE, "push", "-no-color", lock, *_variables(variable_files), str(file))
 
 
+LOCK_PROBE = "untaint"
+"""The engine's command that takes the lock on a state, and lets it go again."""
+
+
 def lock_probe_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, ...]:
     """Take the state's lock and let it go again: it looks for a resource that no state has, and writes nothing.
 
@@ -222,7 +234,7 @@ def lock_probe_arguments(*, variable_files: Sequence[Path] = ()) -> tuple[str, .
     """
     nothing = "terraform_data.hereya_tf_looks_for_the_lock"
     return (
-        Step.UNTAINT,
+        LOCK_PROBE,
         "-allow-missing",
         "-lock-timeout=0s",
         "-no-color",

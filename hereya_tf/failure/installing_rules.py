@@ -67,6 +67,12 @@ _PROVIDER_RULES = (
         hints=_FETCH_ANEW,
     ),
     Rule(Class.PROVIDER_UNAVAILABLE, ("missing or corrupted provider plugins",), needs_init=True),
+    # Nobody has looked at the package yet: what it was to be compared with did not come.
+    Rule(
+        Class.PROVIDER_UNAVAILABLE,
+        ("Failed to install provider", "Failed to resolve provider packages"),
+        ("failed to retrieve authentication checksums", "failed to retrieve cryptographic signature"),
+    ),
     Rule(
         Class.PROVIDER_CHECKSUM,
         ("Failed to install provider", "Failed to resolve provider packages"),

@@ -28,6 +28,13 @@ _NEWER_STATE = (
     "a newer engine has written this state: run it with one of that version, `--engine PATH`",
     "an older state, from before it was used, is `terraform.tfstate.backup` or a version in its bucket",
 )
+_CHECKSUM = (
+    "wait a minute, and run it again: the bucket may lag behind the lock table",
+    "when that does not help, whoever stored the state last was ended before its checksum was noted: see that the"
+    " state in the bucket is the right one, then set `Digest` of its `-md5` item in the lock table to the"
+    " calculated checksum",
+    "when it is not: put back the version of it in the bucket that has the stored checksum",
+)
 _HTTP_ADDRESS = (
     "say where the state is: `-e TF_HTTP_ADDRESS=URL`, in every run of this package",
     "or write it down: `address` in the package's backend block, `--backend-config address=URL`",
@@ -115,6 +122,8 @@ _CONTENT_RULES = (
         ("uses format version", "which is newer than current"),
         hints=_NEWER_STATE,
     ),
+    # What a lock table notes of the state in a bucket.
+    Rule(Class.STATE_CORRUPT, ANY, ("does not have the expected content",), hints=_CHECKSUM),
     Rule(
         Class.STATE_CORRUPT,
         ANY,

@@ -6,8 +6,15 @@ quotes too, `?` for one; everything else stands for itself. It stands for what i
 """
 
 import functools
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from hereya_tf.words import flat
+
+# A key that is no number and has no quotes: before the first wildcard, or at the end.
+_BARE_KEY = re.compile(r'(?:[^*?"\[]|\["(?:[^"\\*?]|\\[^*?])*"\]|\[[0-9]+\])*+\[[^"*?0-9]')
+_BARE_END = re.compile(r'[^"*?0-9]\]\Z')
 
 
 class _Automaton(NamedTuple):
@@ -43,6 +50,16 @@ def protects(pattern: str, address: str) -> bool:
         if ends_key:
             states |= before_key
     return bool(states & automaton.end)
+
+
+def why_hopeless(pattern: str) -> str | None:
+    """Why the pattern stands for no address, whatever a package has; None where it may stand for one."""
+    if not (_BARE_KEY.match(pattern) or _BARE_END.search(pattern)):
+        return None
+    return (
+        f"`{flat(pattern)}` fits no address: a key in brackets has double quotes,"
+        " which a shell keeps only within single ones"
+    )
 
 
 @functools.lru_cache(maxsize=256)

@@ -71,10 +71,19 @@ def ask_policy(policy: Policy, hearing: Hearing, context: Context) -> Answer:
     match ended:
         case Exit(code=code, seconds=seconds):
             context.journal.emit(events.StepFinished(STEP, code == 0, code, round(seconds, 3), False))
+            if context.interrupt.asked() is not None:
+                tell_said(text, context)  # the only trace of what it was at
             _check_interrupt(policy, context)
         case OSError():
             context.journal.emit(events.StepFinished(STEP, False, None, 0.0, False))
     return Answer(_objection(policy, ended, text), text)
+
+
+def tell_said(text: str, context: Context) -> None:
+    """Put into the log what a policy has said."""
+    with context.journal.batch():
+        for line in text.split("\n") if text else ():
+            context.journal.emit(events.LogEvent(STEP, line))
 
 
 def _environment(hearing: Hearing) -> Mapping[str, str]:
@@ -163,8 +172,8 @@ def _objection(policy: Policy, ended: Exit | OSError, text: str) -> Objection | 
 
 
 _TRY_IT = (
-    "to see what the policy sees: `hereya-tf plan --plan-json plan.json` without the policy,"
-    " then give it to the command on stdin"
+    "to see what the policy sees, run it again with one that keeps it, and denies:"
+    " `--policy \"sh -c 'umask 077; cat > plan.json; false'\"`"
 )
 _NO_SHELL = (
     "the command is started without a shell, in the working directory: check its path, that it may be executed,"

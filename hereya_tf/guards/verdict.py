@@ -4,12 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hereya_tf.errors import HereyaError, Protected, TooManyDestroys, UnexpectedChanges
+from hereya_tf.events import Operation
 from hereya_tf.guards import Guards, Limit, Pattern
 from hereya_tf.guards.addresses import protects
 from hereya_tf.guards.changes import Changes, ResourceChange
 from hereya_tf.words import flat, listed, natural
 
 _MOST_NAMED = 3
+_MOVED = "where it has only got another address, say so in a `moved` block"
+# `plan` has just shown it, and another plan than a bundle's would be another.
+_TO_LOOK = {
+    Operation.PROVISION: ("see what it would do, and why: `hereya-tf plan`",),
+    Operation.DESTROY: ("see what it would do: `hereya-tf plan --destroy`",),
+}
 
 
 class Objection(NamedTuple):
@@ -21,9 +28,9 @@ class Objection(NamedTuple):
     hints: tuple[str, ...]
 
 
-def objections(guards: Guards, changes: Changes) -> tuple[Objection, ...]:
-    """Everything that the guards but the policy have against a plan, the gravest first."""
-    return tuple(_objections(guards, changes))
+def objections(guards: Guards, changes: Changes, operation: Operation) -> tuple[Objection, ...]:
+    """Everything that the guards but the policy have against a plan of an operation, the gravest first."""
+    return tuple(_objections(guards, changes, operation))
 
 
 def refusal(found: Sequence[Objection]) -> HereyaError | None:
@@ -54,15 +61,15 @@ def _is_variable(place: str) -> bool:
     return place.startswith("HEREYA_TF_")
 
 
-def _objections(guards: Guards, changes: Changes) -> Iterator[Objection]:
+def _objections(guards: Guards, changes: Changes, operation: Operation) -> Iterator[Objection]:
     lost = [(each, tuple(_against(guards.protect, each))) for each in changes.resources if each.is_lost]
     if touched := [(each, patterns) for each, patterns in lost if patterns]:
-        yield _protected(touched)
+        yield _protected(touched, operation)
     destroyed = [each for each in changes.resources if each.is_destroyed]
     if guards.max_destroy is not None and len(destroyed) > guards.max_destroy.most:
         yield _too_many(destroyed, guards.max_destroy)
     if guards.expect_no_changes is not None and not changes.are_none:
-        yield _unexpected(changes, guards.expect_no_changes)
+        yield _unexpected(changes, guards.expect_no_changes, operation)
 
 
 def _against(patterns: Sequence[Pattern], change: ResourceChange) -> Iterator[Pattern]:
@@ -73,7 +80,9 @@ def _against(patterns: Sequence[Pattern], change: ResourceChange) -> Iterator[Pa
             yield pattern
 
 
-def _protected(touched: Sequence[tuple[ResourceChange, tuple[Pattern, ...]]]) -> Objection:
+def _protected(
+    touched: Sequence[tuple[ResourceChange, tuple[Pattern, ...]]], operation: Operation
+) -> Objection:
     patterns = tuple(dict.fromkeys(pattern for _, against in touched for pattern in against))
     verbs = sorted({_verb(change) for change, _ in touched})
     guards = _few([told("protect", pattern.text, pattern.place) for pattern in patterns])
@@ -82,7 +91,7 @@ def _protected(touched: Sequence[tuple[ResourceChange, tuple[Pattern, ...]]]) ->
         Protected,
         f"{listed(verbs, 'or')} {_few(_names(change for change, _ in touched))}, which {guards} {verb}",
         (
-            "where it has only got another address, say so in a `moved` block",
+            *(() if operation is Operation.DESTROY else (_MOVED,)),
             *(
                 f"if it is really to go, {without('protect', pattern.text, pattern.place)}"
                 for pattern in patterns[:_MOST_NAMED]
@@ -114,17 +123,14 @@ def _too_many(destroyed: Sequence[ResourceChange], limit: Limit) -> Objection:
     )
 
 
-def _unexpected(changes: Changes, place: str) -> Objection:
+def _unexpected(changes: Changes, place: str, operation: Operation) -> Objection:
     named = _names(each for each in changes.resources if each.is_change)
     named += [f"output `{flat(name)}`" for name in sorted(changes.outputs)]
     what = _few(named) if named else "something that is neither a resource nor an output"
     return Objection(
         UnexpectedChanges,
         f"changes {what}, and `{place}` allows no change",
-        (
-            "see what it would do, and why: `hereya-tf plan`",
-            "if it is to be done, run it without that guard",
-        ),
+        (*_TO_LOOK.get(operation, ()), "if it is to be done, run it without that guard"),
     )
 
 

@@ -196,5 +196,10 @@ def _protect(source: TomlFile, key: str | None) -> tuple[Pattern, ...]:
         raise BadConfig(
             f"{source.place(key)}: `{key}` is no list of patterns", f'write it like `{key} = ["module.db"]`'
         )
+    from hereya_tf.guards.addresses import why_hopeless
+
+    for each in patterns:
+        if (why := why_hopeless(each.strip())) is not None:
+            raise BadConfig(f"{source.place(key)}: {why}", f"write it like `{key} = ['module.db[\"main\"]']`")
     place = f"{source.shown}:{source.line(key)}"
     return tuple(Pattern(each.strip(), place) for each in patterns)

@@ -77,7 +77,11 @@ class Execution:
     def done(self) -> ChangeCounts:
         """What was done, in all tries together."""
         acts = (*self._acted_before, *((self.acted,) if self.acted is not None else ()))
-        return ChangeCounts(*map(sum, zip(*(act.summary.done for act in acts), strict=True)))
+        done = ChangeCounts(*map(sum, zip(*(act.summary.done for act in acts), strict=True)))
+        if self.acted is not None and self.acted.summary.final is not None and self.planned is not None:
+            # What was applied is that plan, which counts what Terraform 1.11 forgets without a word.
+            done = done._replace(forget=max(done.forget, self.planned.summary.planned.forget))
+        return done
 
     @property
     def has_changed(self) -> bool:

@@ -17,13 +17,16 @@ from hereya_tf.errors import (
     ShellCommandError,
     StateCorrupt,
     StateLocked,
+    no_room,
 )
 from hereya_tf.event_parts import Recovery, Remainder
 from hereya_tf.events import ChangeCounts, Operation
+from hereya_tf.failure.rule import holds_one_of, words
 from hereya_tf.operations.execution import Execution
 from hereya_tf.operations.initialising import initialise_if_needed
 from hereya_tf.operations.state_lock import StateLock
 from hereya_tf.question import Question
+from hereya_tf.reading import reason
 from hereya_tf.recovery import looking
 from hereya_tf.recovery.gaps import gaps
 from hereya_tf.recovery.plan import Act, Damage, Kind, Plan, Stored, compare, plan_recovery
@@ -92,7 +95,11 @@ class _Recovery:
         chapters = looking.chapters_of(self._runs, chosen)
         self._unsure = tuple(chapter.report for chapter in chapters if is_uncertain(chapter.report))
         now = time.time()
-        story = [sentence for chapter in chapters for sentence in tell(chapter, now, self._assignment.place)]
+        story = [
+            sentence
+            for chapter in chapters
+            for sentence in tell(chapter, now, self._assignment.place, is_missing=chapter.record.id in wanted)
+        ]
         # What somebody has tried by hand, `state push -force` perhaps, is not to be done again.
         ours = [record for record in reversed(chosen) if record.operation != Operation.TF]
         ours.sort(key=lambda record: record.operation not in ACTING_OPERATIONS)
@@ -117,7 +124,7 @@ class _Recovery:
     def _look(self) -> Damage:
         """What is broken. A local state that is broken is all that can be looked at: no engine gets past it."""
         local = self._where.local_state(initialised=True)
-        lost = looking.find_lost(self._where.package, self._notes)
+        lost = looking.find_lost(self._where.package, self._notes, self._runs.parent)
         if local is not None:
             if is_in_use(local):
                 raise Busy(
@@ -151,9 +158,9 @@ class _Recovery:
         if not text.strip():
             return Stored(None)
         document = read_state(text)
-        return Stored(
-            document, "" if document is not None else "what the backend has is no state that is known"
-        )
+        if document is None:
+            return Stored(None, "what the backend has is no state that is known")
+        return Stored(None if document.is_blank else document)
 
     def _suspects(self) -> Iterable[Suspect]:
         wish = self._assignment.recovery
@@ -193,12 +200,14 @@ class _Recovery:
         try:
             self._do(act, locks=locks)
         except HereyaError as error:
-            if may_fail and isinstance(error, ShellCommandError):
+            if may_fail and isinstance(error, ShellCommandError) and _is_refused_for_lock(error):
                 self._execution.failed = None
                 return False
             self._note(act, done=False)
             raise
         self._note(act, done=True)
+        if act.kind is Kind.PUSH:
+            self._settle(act)
         return True
 
     def _do(self, act: Act, *, locks: bool) -> None:
@@ -248,7 +257,6 @@ class _Recovery:
                 f"the state in `{lost.path}` was pushed, and something else is there now",
                 "see what is there: `hereya-tf tf -- state pull`",
             )
-        self._settle(act)
 
     def _check_older(self, path: Path) -> None:
         """Once more, right before: somebody may have been faster. Raises ErroredState."""
@@ -265,14 +273,30 @@ class _Recovery:
             )
 
     def _settle(self, act: Act) -> None:
+        """What is stored is not missing any more. Raises ErroredState or NoRoom when that cannot be noted."""
         lost = act.lost
         assert lost is not None
-        for note in self._notes:
-            if Path(note.file) == lost.path:
-                settle(self._runs.parent, note)
         errored = self._where.package / ERRORED_STATE
-        if looking.read_document(errored) == lost.document:
-            set_aside(errored, self._directory, lambda _kept: None)
+        try:
+            for note in self._notes:
+                if Path(note.file) == lost.path:
+                    settle(self._runs.parent, note)
+            if looking.read_document(errored) == lost.document:
+                set_aside(errored, self._directory, lambda _kept: None)
+        except OSError as error:
+            sentence = f"the state in `{lost.path}` is stored, and that cannot be noted: {reason(error)}"
+            raise no_room(error, sentence) or ErroredState(
+                sentence,
+                f"make `{self._runs.parent}` and the package writable, and try again: `hereya-tf recover`",
+            ) from error
+
+
+def _is_refused_for_lock(error: ShellCommandError) -> bool:
+    """Whether the backend takes a state from the holder of its lock alone, as an `http` one may answer.
+
+    While it takes none for another reason, the lock keeps others from going on with the old state.
+    """
+    return holds_one_of(words(error.stderr), ("HTTP error: 409", "HTTP error: 423"))
 
 
 def _error(remainder: Remainder) -> HereyaError:

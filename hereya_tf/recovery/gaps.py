@@ -49,7 +49,10 @@ def _place(resource: Mapping[str, Any]) -> str:
 
 def _key(instance: Mapping[str, Any]) -> str:
     key = instance.get("index_key")
-    return "" if key is None else f"[{json.dumps(key, ensure_ascii=False)}]"
+    if key is None:
+        return ""
+    # What would begin a template is doubled.
+    return f"[{json.dumps(key, ensure_ascii=False)}]".replace("${", "$${").replace("%{", "%%{")
 
 
 def _id(instance: Mapping[str, Any]) -> str | None:

@@ -22,7 +22,7 @@ from hereya_tf.states.aftermath import ERRORED_STATE, kept_states
 from hereya_tf.states.identity import state_of
 from hereya_tf.states.local import Condition, LocalState, Whereabouts, inspect_state, is_in_use
 from hereya_tf.states.refusals import has_destroyed
-from hereya_tf.states.unsaved import Unsaved
+from hereya_tf.states.unsaved import Unsaved, note_path
 from hereya_tf.supervision.process_table import ProcessIdentity, is_alive
 
 # Of the runs of one state.
@@ -71,17 +71,31 @@ def find_broken(
         return BrokenState(path, "is gone", copies) if copies and not has_destroyed(records) else None
     if not found.is_ruined or is_in_use(path):
         return None
-    unsaved = (
-        Copy(each.path, each.document, _unsaved_text(each)) for each in lost if each.document is not None
+    noted, found_there = (
+        tuple(
+            Copy(each.path, each.document, _unsaved_text(each))
+            for each in lost
+            if each.document is not None and bool(each.run) is is_noted
+        )
+        for is_noted in (True, False)
     )
-    copies = (*unsaved, *_copies(path, runs, records))
+    copies = (*noted, *_copies(path, runs, records))
+    # One that nobody knows may be of another workspace: it does not say of which lineage the state was.
+    copies = (*copies, *found_there) if copies else ()
     return BrokenState(path, _flaw(found), copies, () if copies else _deeds(runs, records))
 
 
-def find_lost(package: Path, notes: Iterable[Unsaved]) -> tuple[Lost, ...]:
-    """The states that could not be saved: what is noted, and what an engine has left in the package."""
-    noted = tuple(Lost(Path(note.file), note.run, read_document(Path(note.file))) for note in notes)
+def find_lost(package: Path, notes: Iterable[Unsaved], state_directory: Path) -> tuple[Lost, ...]:
+    """The states that could not be saved: what is noted, and what an engine has left in the package.
+
+    Who has taken one away that lay in the package did not want it: so runs see it as well.
+    """
     errored = package / ERRORED_STATE
+    noted = tuple(
+        Lost(file, note.run, read_document(file), note_path(state_directory, note))
+        for note in notes
+        if (file := Path(note.file)).name != ERRORED_STATE or os.path.lexists(file)
+    )
     if not os.path.lexists(errored) or any(each.path == errored for each in noted):
         return noted
     # A run that was killed on its way has put it where the note says, and not yet taken it away here.

@@ -18,6 +18,8 @@ from hereya_tf.failure.lock_info import lock_words
 from hereya_tf.recovery.proof import Verdict
 from hereya_tf.recovery.state_document import StateDocument
 
+_OF_ANOTHER = "if it is of another workspace: `hereya-tf recover` with `-w NAME`"
+
 
 class Kind(StrEnum):
     """What can be done."""
@@ -50,11 +52,15 @@ class BrokenState(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A state that is not where it belongs; `document` is None when the file is gone or holds none."""
+    """A state that is not where it belongs; `document` is None when the file is gone or holds none.
+
+    `run` is empty, and there is no `note` on it, when nobody knows of which workspace it is.
+    """
 
     path: Path
     run: str
     document: StateDocument | None
+    note: Path | None = None
 
 
 class Stored(NamedTuple):
@@ -166,8 +172,9 @@ def _found_broken(broken: BrokenState) -> Finding:
 
 def _found_lost(lost: Lost) -> Finding:
     whose = f" of run `{lost.run}`" if lost.run else ""
+    where = "is kept in" if lost.document is not None else "was put into"
     return Finding(
-        FailureClass.ERRORED_STATE, f"a state{whose} could not be saved, and is kept in `{lost.path}`"
+        FailureClass.ERRORED_STATE, f"a state{whose} could not be saved, and {where} `{lost.path}`"
     )
 
 
@@ -219,11 +226,10 @@ def _no_copy(broken: BrokenState) -> Remainder:
 def _about_lost(lost: Lost, stored: Stored, damage: Damage) -> tuple[Act | None, Remainder | None, Stored]:
     """What is done about a state that could not be saved, and what the backend has then."""
     document = lost.document
-    by_hand = f"{_tf(damage.place)} -- state push -force {shlex.quote(str(lost.path))}"
+    push = f"{_tf(damage.place)} -- state push -force {shlex.quote(str(lost.path))}"
     if document is None:
-        gone = f"`{lost.path}` cannot be read any more, or holds no whole state"
-        away = f"when nobody wants it any more: `rm {shlex.quote(str(lost.path))}`"
-        return None, Remainder(FailureClass.ERRORED_STATE, gone, (away,)), stored._replace(unknown=gone)
+        gone = _gone(lost)
+        return None, gone, stored._replace(unknown=gone.sentence)
     if stored.unknown:
         return None, Remainder(FailureClass.ERRORED_STATE, _not_stored(lost, stored.unknown), ()), stored
     there = stored.document
@@ -233,16 +239,20 @@ def _about_lost(lost: Lost, stored: Stored, damage: Damage) -> tuple[Act | None,
         there is not None
         and is_readable
         and there.has_content_of(document)
-        and there.serial >= document.serial
+        # Stored where there was none, it has another lineage, and begins to count anew.
+        and (there.serial >= document.serial or there.lineage != document.lineage)
     ):
         return _settle(lost, there), None, stored
+    if there is None and not lost.run:
+        return None, _of_nobody(lost, damage.place), stored
     refusal = compare(document, there)
     if refusal is not None and there is not None:
         loses = (
-            f"`{by_hand}` stores it all the same, and loses what the backend has now:"
+            f"`{push}` stores it all the same, and loses what the backend has now:"
             f" {there.resources} resource{'' if there.resources == 1 else 's'}, serial {there.serial}"
         )
-        return None, Remainder(FailureClass.ERRORED_STATE, _not_stored(lost, refusal), (loses,)), stored
+        by_hand = (loses,) if lost.run else (_OF_ANOTHER, loses)
+        return None, Remainder(FailureClass.ERRORED_STATE, _not_stored(lost, refusal), by_hand), stored
     if damage.lock is not None and damage.lock.verdict.run is None:
         locked = "the state is locked by somebody who may be about to write it"
         return None, Remainder(FailureClass.ERRORED_STATE, _not_stored(lost, locked), ()), stored
@@ -255,6 +265,31 @@ def _tf(place: str) -> str:
 
 def _not_stored(lost: Lost, because: str) -> str:
     return f"the state in `{lost.path}` is not stored: {because}"
+
+
+def _gone(lost: Lost) -> Remainder:
+    is_wanted = (
+        f"when no state of this workspace is missing, remove the note: `rm {shlex.quote(str(lost.note))}`"
+        if lost.note is not None
+        else f"when nothing in it is missing, remove it: `rm {shlex.quote(str(lost.path))}`"
+    )
+    return Remainder(
+        FailureClass.ERRORED_STATE,
+        f"`{lost.path}` cannot be read any more, or holds no whole state",
+        ("put the file there again, of a backup of the disk perhaps", is_wanted),
+    )
+
+
+def _of_nobody(lost: Lost, place: str) -> Remainder:
+    """No run of ours has left it, and an engine puts the states of all workspaces of a package into one file."""
+    return Remainder(
+        FailureClass.ERRORED_STATE,
+        _not_stored(lost, "the backend has no state here, and nobody knows of which workspace this one is"),
+        (
+            _OF_ANOTHER,
+            f"if it is of this one: `{_tf(place)} -- state push {shlex.quote(str(lost.path))}`, and remove it",
+        ),
+    )
 
 
 def _settle(lost: Lost, there: StateDocument) -> Act:

@@ -87,7 +87,7 @@ def _doubt(lock: Mapping[str, str], created: datetime, suspect: Suspect) -> _Dou
         return _Doubt(3, f"it is for `{lock['Operation']}`, which run `{trace.run}` was not about then")
     kept = [step for step in within if step.released is not True]
     if not any(lock["Operation"] in operations_of(step.command) for step in kept):
-        return _Doubt(4, f"run `{trace.run}` has let go of its lock, so this is another one")
+        return _Doubt(4, f"run `{trace.run}` has let go of its lock, as far as it knows")
     if not suspect.is_gone:
         return _Doubt(5, f"run `{trace.run}` or its engine is still at work, or may be")
     return None

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from hereya_tf.report.document import Report
-from hereya_tf.report.fates import Fate, ResourceFate
+from hereya_tf.report.fates import GONE, Fate, ResourceFate
 from hereya_tf.report.sentences import lock_text, resources_text, state_text
 from hereya_tf.runs.history import RunRecord
 from hereya_tf.words import flat, format_seconds
@@ -45,10 +45,11 @@ def chapters_worth_telling(records: Sequence[RunRecord], wanted: frozenset[str])
     return tuple(reversed(told))
 
 
-def tell(chapter: Chapter, now: float, place: str) -> Iterator[str]:
+def tell(chapter: Chapter, now: float, place: str, *, is_missing: bool = True) -> Iterator[str]:
     """The sentences of one run.
 
-    `now` is in seconds since 1970, `place` the words that say in a command which state it is.
+    `now` is in seconds since 1970, `place` the words that say in a command which state it is. `is_missing` says of
+    a state that the run could not save that it is noted as missing to this day.
     """
     record, report = chapter
     yield (
@@ -70,6 +71,8 @@ def tell(chapter: Chapter, now: float, place: str) -> Iterator[str]:
     if waiting:
         yield f"Never begun: {resources_text(waiting, _MOST_NAMED)}."
     state = state_text(report)
+    if report.errored_state is not None and not is_missing:
+        state = "could not be saved then, and is not missing any more"
     if state is not None:
         yield f"Its state: {state}."
     if report.lock is not None:
@@ -88,7 +91,7 @@ def in_flight(each: ResourceFate, place: str) -> str:
         return f"{begun} It may be gone and still stand in the state: the next plan finds that out."
     if each.action == "update":
         return f"{begun} The change may be made and not stand in the state: the next plan finds that out."
-    if each.action == "replace" and not each.note:
+    if each.action == "replace" and each.note != GONE:
         return (
             f"{begun} The object before it may be gone and still stand in the state: the next plan finds that out."
             " Its replacement may exist without being in the state, and would be made a second time: look for it,"
@@ -111,7 +114,7 @@ def _failed(each: ResourceFate) -> str:
             left = "It still stands in the state: the next plan finds out whether it is there."
         case "update":
             left = "It stands in the state as it was, or as far as it has come: the next plan finds that out."
-        case "replace" if not each.note:
+        case "replace" if each.note != GONE:
             left = "The object before it still stands in the state; its replacement does, too, or not at all: look."
         case "replace":
             left = (

@@ -13,6 +13,15 @@ ACTING_OPERATIONS = frozenset((Operation.PROVISION, Operation.DESTROY, Operation
 # What has an operation of its own; an import, a move or a forgotten resource has none.
 _TOLD = frozenset(("create", "update", "delete", "replace"))
 
+GONE = "it was destroyed, and its replacement is not complete"
+"""The note on a replaced resource of which nothing is left, or a part of what was to take its place."""
+# By what is done of it. Of an object that could not be destroyed beside its replacement no engine says that it
+# has failed.
+_HALVES = {
+    frozenset(("delete",)): GONE,
+    frozenset(("create",)): "its replacement is made, and the one before it may still exist",
+}
+
 
 class Fate(StrEnum):
     """How far a resource has come."""
@@ -63,7 +72,7 @@ def fates_of(story: Story, *, success: bool) -> tuple[ResourceFate, ...]:
 def _touched(address: str, parts: Sequence[ActionPart], planned: Record | None) -> ResourceFate:
     action = planned["action"] if planned is not None else parts[-1].action
     done = {part.action for part in parts if part.status == "completed"}
-    gone = action == "replace" and "delete" in done and "create" not in done
+    note = _HALVES.get(frozenset(done), "") if action == "replace" else ""
     if any(part.status == "failed" for part in parts):
         fate = Fate.FAILED
     elif any(part.status == "started" for part in parts) or (action == "replace" and len(done) < 2):
@@ -76,7 +85,7 @@ def _touched(address: str, parts: Sequence[ActionPart], planned: Record | None) 
         fate,
         sum(seconds_between(part.began, part.ended) for part in parts if part.ended is not None),
         next((part.id for part in reversed(parts) if part.id), None),
-        "it was destroyed, and its replacement is not complete" if gone and fate is not Fate.DONE else "",
+        note if fate is not Fate.DONE else "",
     )
 
 

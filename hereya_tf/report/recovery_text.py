@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 from hereya_tf.event_parts import Finding, Recovery, Remainder, Repair
 from hereya_tf.words import Record
 
-_WIDTH = 100
+# A terminal has at least one more, and would break longer lines within words.
+_WIDTH = 79
+# What stands for a space where no line may end.
+_HELD = "\0"
 _NOTHING = "Nothing is broken: no state is missing, and no lock was left."
 
 
@@ -107,12 +110,16 @@ def redacted(recovery: Recovery, redact: Callable[[str], str]) -> Recovery:
 def _item(mark: str, text: str) -> Iterator[str]:
     """One item over as many lines as it takes; what follows a line break is to be copied, and stays whole."""
     first, *more = text.split("\n")
-    yield from textwrap.wrap(
-        first,
+    # So does a command within a sentence.
+    parts = first.split("`")
+    held = "`".join(part.replace(" ", _HELD) if place % 2 else part for place, part in enumerate(parts))
+    lines = textwrap.wrap(
+        held,
         _WIDTH,
         initial_indent=mark,
         subsequent_indent=" " * len(mark),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    yield from (line.replace(_HELD, " ") for line in lines)
     yield from (" " * len(mark) + line for line in more)

@@ -8,7 +8,7 @@ from hereya_tf.report.changes import kind_of
 from hereya_tf.report.document import Report
 from hereya_tf.report.fates import ACTING_OPERATIONS, ACTING_STEPS, Fate, ResourceFate
 from hereya_tf.report.story import StepPart
-from hereya_tf.words import achieved_text, failed_text, format_seconds, listed, passing_text
+from hereya_tf.words import achieved_text, failed_after, format_seconds, listed, passing_text
 
 _ENDS = {
     "succeeded": "succeeded",
@@ -148,7 +148,7 @@ def step_text(step: StepPart) -> str:
     took = format_seconds(step.seconds or 0.0)
     if step.ok:
         return f"done after {took}"
-    return f"failed after {took} ({failed_text(step.exit_code)}){retried_text(step)}"
+    return f"{failed_after(step.step, step.exit_code, step.seconds or 0.0)}{retried_text(step)}"
 
 
 def retried_text(step: StepPart) -> str:

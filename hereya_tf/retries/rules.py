@@ -67,6 +67,12 @@ _CUT_OFF = (
     "server closed idle connection",
     "use of closed network connection",
     "broken pipe",
+    "client connection lost",
+    # `Get "https://…": EOF`: the address is not looked at.
+    "get eof",
+    "head eof",
+    "put eof",
+    "post eof",
 )
 _GIT = (
     "failed to connect to",

@@ -106,12 +106,13 @@ class Summary:
     def done(self) -> ChangeCounts:
         """What was done, from completed operations, for a failed step has no summary of its own.
 
-        Imports and forgotten resources have no operation: they are known from the engine's last word only.
+        Imports and forgotten resources have no operation: of an apply that came to its end they are known from the
+        engine's last word, or, as Terraform 1.11 does not count what it forgets, from the plan before.
         """
         final = self.final
-        return (
-            self._done if final is None else self._done._replace(import_=final.import_, forget=final.forget)
-        )
+        if final is None:
+            return self._done
+        return self._done._replace(import_=final.import_, forget=max(final.forget, self._planned.forget))
 
     @property
     def planned(self) -> ChangeCounts:

@@ -24,6 +24,7 @@ from hereya_tf.words import (
     planned_text,
     short_error,
     visible,
+    who_works,
 )
 
 TIME_CELLS = 7
@@ -83,6 +84,8 @@ class Narrative:
         if record["skipped"]:
             text = "not needed, nothing has changed"
             return _told(None, Piece("·", Style.DIM), step, text, moment.width, Style.DIM)
+        if not record["ok"] and step == "lock":
+            return _told(record["seconds"], Piece("·", Style.DIM), step, "not free", moment.width, Style.DIM)
         if not record["ok"]:
             text = f"failed ({failed_text(record['exit_code'])})"
             symbol = Piece("✗", Style.BOLD_RED)
@@ -135,7 +138,8 @@ class Narrative:
             return _warning(
                 "the engine is told to end at once: what is in flight may not be in the state", moment.width
             )
-        return _warning(f"{asked_because(record['reason'])}: the engine is asked to stop", moment.width)
+        why, who = asked_because(record["reason"], progress.step), who_works(progress.step)
+        return _warning(f"{why}: {who} is asked to stop", moment.width)
 
     def _result(self, record: Record, progress: Progress, moment: Moment) -> list[Line]:
         what = f"{record['operation']} of {flat(progress.package or record['package'])}"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import IntEnum
 
+from hereya_tf.report.changes import DRIFT, change_text
 from hereya_tf.ui.repeats import Said
 from hereya_tf.words import (
     DOING,
@@ -14,11 +15,12 @@ from hereya_tf.words import (
     arrived_text,
     asked_because,
     diagnostic_text,
-    failed_text,
+    failed_after,
     format_seconds,
     queue_text,
     short_error,
     visible,
+    who_works,
 )
 
 # Of a download of unknown size so much is a line's worth; else a quarter is.
@@ -44,6 +46,7 @@ class PlainLines:
         self._progress = progress
         self._began: datetime | None = None
         self._step = ""
+        self._failed: set[str] = set()
         self._steps = 0
         self._asked_to_end = False
         self._downloaded: tuple[str, str, int] | None = None
@@ -114,7 +117,9 @@ class PlainLines:
         return [f"{record['engine']} {record['version']} at {record['path']} ({record['chosen_by']})"]
 
     def _step_started(self, record: Record) -> list[str]:
-        again = "" if record["attempt"] == 1 else f" again (attempt {record['attempt']})"
+        # One that went well is run once more for something else.
+        again = f" again (attempt {record['attempt']})" if record["step"] in self._failed else ""
+        self._failed.discard(record["step"])
         command = " ".join(record["argv"]) if self._detail is Detail.VERBOSE else ""
         return [f"started{again}{': ' if command else ''}{command}"]
 
@@ -124,7 +129,8 @@ class PlainLines:
         took = format_seconds(record["seconds"])
         if record["ok"]:
             return [f"done after {took}"]
-        return [f"failed after {took} ({failed_text(record['exit_code'])})"]
+        self._failed.add(record["step"])
+        return [failed_after(record["step"], record["exit_code"], record["seconds"])]
 
     def _resource(self, record: Record) -> list[str]:
         action = record["action"]
@@ -144,12 +150,10 @@ class PlainLines:
         return []  # progress is the heartbeat's
 
     def _change(self, record: Record) -> list[str]:
-        if record["reason"] == "drift":
-            past = {"update": "changed", "delete": "deleted"}.get(record["action"], record["action"])
-            return [f"{record['address']}: {past} outside of the engine"]
-        reason = f" ({record['reason'].replace('_', ' ')})" if record["reason"] else ""
-        action = "destroy" if record["action"] == "delete" else record["action"]
-        return [f"{record['address']}: to {action}{reason}"]
+        word, reason = change_text(record["action"], record["reason"])
+        if record["reason"] == DRIFT:
+            return [f"{record['address']}: {word} outside of the engine"]
+        return [f"{record['address']}: to {word}" + (f" ({reason})" if reason else "")]
 
     def _diagnostic(self, record: Record) -> list[str]:
         if self._detail is Detail.QUIET and record["severity"] != "error":
@@ -187,7 +191,9 @@ class PlainLines:
         if self._asked_to_end:
             return ["the engine was told to end at once; what was in flight may be lost"]
         self._asked_to_end = True
-        why = asked_because(record["reason"])
+        why = asked_because(record["reason"], self._step)
+        if (who := who_works(self._step)) != who_works(""):
+            return [f"{why}: {who} is asked to stop"]  # it has nothing in flight
         grace = format_seconds(record["grace_seconds"])
         again = "; a second Ctrl-C gives it up" if record["reason"] == "signal" else ""
         return [f"{why}: the engine gets up to {grace} for what is in flight{again}"]

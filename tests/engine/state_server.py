@@ -70,6 +70,10 @@ class StateServer:
         """Somebody stores a state."""
         self._state = json.dumps(state).encode()
 
+    def forget(self) -> None:
+        """Somebody takes the state away."""
+        self._state = None
+
     def refuse(self, method: str, status: int, times: int) -> None:
         """From now on a method gets this status, so many times."""
         self._refuses, self._left[method] = {**self._refuses, method: status}, times

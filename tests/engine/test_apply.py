@@ -293,3 +293,17 @@ resource "terraform_data" "told" {
     assert "refused [redacted]" in applied.stdout
     assert "swordfish" not in applied.stdout + applied.stderr
     assert "swordfish" not in everything_in(state_directory())
+
+
+@pytest.mark.parametrize("guard", [(), ("--max-destroy", "0")], ids=["at once", "as planned"])
+def test_what_is_forgotten_is_counted(
+    hereya: Driver, make_package: MakePackage, guard: tuple[str, ...]
+) -> None:
+    package = make_package({"main.tf": 'resource "terraform_data" "a" {}\n'})
+    succeeded(hereya.provision(package))
+    removed = "removed {\n  from = terraform_data.a\n  lifecycle {\n    destroy = false\n  }\n}\n"
+    (package / "main.tf").write_text(removed)
+
+    changes = succeeded(hereya.provision(package, *guard))["changes"]
+
+    assert {name: count for name, count in changes.items() if count} == {"forget": 1}

@@ -1,6 +1,7 @@
 """Full disks and directories that cannot be written: history may be lost, work and state never."""
 
 import base64
+import json
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.engine import scenes
 from tests.engine.conftest import Mount
 from tests.engine.driving import Driver, failure, names, succeeded
 from tests.engine.provider import PROVIDERS
+from tests.engine.recovering import PACKAGE, recover, repaired, repairs
+from tests.engine.state_server import StateServer
 from tests.fake_engine import FakeEngine
 
 THREE = {f"terraform_data.{name}": "complete" for name in ("first", "second", "third")}
@@ -282,3 +285,25 @@ def test_a_generated_backend_that_does_not_fit_into_the_package_is_a_full_disk(
     assert (ended.exit_code, ended.result["failure"]["class"]) == (1, "disk-full")
     assert "`df -h`" in ended.result["failure"]["hint"]
     assert fake_engine.commands() == []
+
+
+@pytest.mark.real_engine
+@pytest.mark.parametrize("problem", ["full", "read-only"])
+def test_a_state_that_recover_has_stored_is_told_as_stored_when_that_cannot_be_noted(
+    hereya: Driver, make_package: MakePackage, server: StateServer, mount: Mount, problem: str
+) -> None:
+    package = make_package(PACKAGE)
+    succeeded(hereya.provision(package, "-p", "v=one"))
+    lost = {**server.state, "serial": server.state["serial"] + 1, "outputs": {}}
+    (package / "errored.tfstate").write_text(json.dumps(lost))
+    disk = mount()
+    (fill if problem == "full" else read_only)(disk)
+
+    result = recover(hereya, package, "--yes", env={"HEREYA_TF_STATE_DIR": str(disk)})
+
+    code, failed, reason = failure(result)
+    assert (code, failed) == ((1, "disk-full") if problem == "full" else (3, "errored-state"))
+    assert "is stored, and that cannot be noted: " in reason
+    assert repairs(result) == {"push": True}
+    assert (server.state["outputs"], (package / "errored.tfstate").exists()) == ({}, True)
+    assert repaired(recover(hereya, package, "--yes")) == {"settle": True}

@@ -137,6 +137,44 @@ def test_what_is_allowed_is_the_plan_that_was_judged(hereya: Driver, package: Pa
     assert result.result["env"] == {"size": "1"}
 
 
+@pytest.mark.parametrize("guard", [(), ("--max-destroy", "0")], ids=["one step", "two steps"])
+@pytest.mark.parametrize("step", ["plan", "apply"])
+def test_an_argument_that_shapes_the_plan_counts_with_and_without_guards(
+    hereya: Driver, package: Path, guard: tuple[str, ...], step: str
+) -> None:
+    """The engine takes `-target` beside a saved plan, and applies all of it."""
+    target = ("--engine-arg", f"{step}=-target=terraform_data.many[2]")
+
+    result = hereya.provision(package, "-p", "size:=4", *target, *guard)
+
+    assert succeeded(result)["changes"]["add"] == 1
+
+
+def test_an_argument_that_shapes_the_plan_is_judged_with_it(hereya: Driver, package: Path) -> None:
+    before = state(package)
+
+    result = hereya.provision(package, "--engine-arg", "apply=-destroy", "--max-destroy", "0")
+
+    assert "destroys 3 resources" in refused(result, "too-many-destroys")
+    assert state(package) == before
+
+
+def test_a_bundle_is_not_applied_without_an_argument_that_would_do_nothing(
+    hereya: Driver, package: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "x.plan"
+    succeeded(hereya.start("plan", package, "-p", "size:=3", "--out", bundle).finish())
+    words = ("apply", package, bundle, "--engine", hereya.wish, "--engine-arg")
+
+    assert hereya.cli(*words, "apply=-target=secret") == Result(
+        64,
+        "",
+        "error: `--engine-arg apply=-target…` would do nothing: the plan in the bundle says what changes\n"
+        "hint: give it when the plan is made: `hereya-tf plan --engine-arg plan=-target…`\n",
+    )
+    assert hereya.cli(*words, "apply=-parallelism=1").exit_code == 0
+
+
 def test_a_destroy_may_destroy_so_many(hereya: Driver, package: Path) -> None:
     result = hereya.destroy(package, "--max-destroy", "3", "--protect", "module.*")
 

@@ -223,7 +223,8 @@ def test_a_policy_ends_with_its_run(
     hereya: Driver, package: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
     hangs = policy(
-        tmp_path, "trap 'echo interrupted > said; exit 0' INT; touch asked; while :; do sleep 0.1; done"
+        tmp_path,
+        "trap 'echo interrupted > said; exit 0' INT; echo at work; touch asked; while :; do sleep 0.1; done",
     )
     before = state(package)
     running = hereya.start("provision", package, *ONE_LESS, "--policy", hangs, cwd=tmp_path)
@@ -234,6 +235,7 @@ def test_a_policy_ends_with_its_run(
 
     assert (result.exit_code, result.result["status"]) == (128 + how, "cancelled")
     assert (tmp_path / "said").read_text() == "interrupted\n", "exit code 0 is no approval then"
+    assert told(result) == ["at work"]
     assert state(package) == before
 
 
@@ -253,6 +255,23 @@ def test_a_policy_that_runs_hereya_tf_is_not_asked_about_that(
     asks = policy(tmp_path, f"echo asked >> asked; {nested} > said 2>&1")
 
     result = hereya.provision(package, cwd=tmp_path, env={"HEREYA_TF_POLICY": asks})
+
+    succeeded(result)
+    assert (tmp_path / "asked").read_text() == "asked\n"
+    assert "Plan: " in (tmp_path / "said").read_text()
+
+
+def test_nor_is_the_policy_of_the_users_file(
+    hereya: Driver, package: Path, make_package: MakePackage, tmp_path: Path
+) -> None:
+    other = make_package({"main.tf": 'output "x" { value = 1 }\n'})
+    nested = shlex.join([sys.executable, "-m", "hereya_tf", "plan", str(other), "--engine", hereya.wish])
+    asks = policy(tmp_path, f"echo asked >> asked; [ $(wc -l < asked) -lt 3 ] && {nested} > said 2>&1")
+    settings = tmp_path / "settings"
+    settings.mkdir()
+    (settings / "config.toml").write_text(f"policy = {json.dumps(asks)}\n")
+
+    result = hereya.provision(package, cwd=tmp_path, env={"HEREYA_TF_CONFIG_DIR": str(settings)})
 
     succeeded(result)
     assert (tmp_path / "asked").read_text() == "asked\n"

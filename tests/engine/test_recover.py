@@ -1,5 +1,6 @@
 """`recover` on an `http` backend with faults: what a crash has left is told, and mended only where that is safe."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.engine import scenes
 from tests.engine.buckets import HOLDER
 from tests.engine.driving import Driver, failure, steps, succeeded
 from tests.engine.recovering import (
+    GATED,
     PACKAGE,
     content,
     findings,
@@ -83,6 +85,73 @@ def test_a_state_that_could_not_be_saved_is_stored(
     again = hereya.provision(unsaved, "-p", "v=two")
     assert set(succeeded(again)["changes"].values()) == {0}
     assert repaired(recover(hereya, unsaved)) == {}
+
+
+@pytest.mark.parametrize("answer", ["POST", "GET"])
+def test_the_first_state_is_stored_where_there_is_none(
+    hereya: Driver, make_package: MakePackage, server: StateServer, refuses: dict[str, int], answer: str
+) -> None:
+    """An engine shows an empty state without a lineage there, and stores what it is given under one of its own."""
+    package = make_package(GATED)
+    running = hereya.start("provision", package)
+    scenes.wait_for_file(package / "started")
+    refuses[answer] = 500
+    (package / "go").touch()
+    assert failure(running.finish())[1] == "state-not-saved"
+    refuses.clear()
+
+    result = recover(hereya, package, "--yes")
+
+    assert repaired(result) == {"push": True}
+    assert recovery(result)["repairs"][0]["because"] == "the backend has no state"
+    assert (len(server.state["resources"]), server.lock, notes()) == (3, None, [])
+    assert set(succeeded(hereya.provision(package))["changes"].values()) == {0}
+
+
+def test_a_first_state_that_was_stored_already_is_settled(
+    hereya: Driver, make_package: MakePackage, server: StateServer, refuses: dict[str, int]
+) -> None:
+    package = make_package(PACKAGE)
+    refuses["POST"] = 500
+    failed = failure(hereya.provision(package))
+    assert failed[1] == "state-not-saved"
+    refuses.clear()
+    (run,) = (run for run, state in scenes.states(hereya.cli).items() if state == "failed")
+    hereya.plain(package, "state", "push", str(*kept(run, "errored-")))
+
+    assert repaired(recover(hereya, package, "--yes")) == {"settle": True}
+    assert notes() == []
+
+
+def test_a_state_that_may_be_of_another_workspace_is_not_stored_in_an_empty_one(
+    hereya: Driver, make_package: MakePackage, server: StateServer, unsaved: Path
+) -> None:
+    clone = make_package(PACKAGE)
+    (run,) = (run for run, state in scenes.states(hereya.cli).items() if state == "failed")
+    (file,) = kept(run, "errored-")
+    shutil.copy(file, clone / "errored.tfstate")
+    server.forget()
+
+    result = recover(hereya, clone, "--yes")
+
+    assert refused(result) == (3, "errored-state")
+    assert "nobody knows of which workspace this one is" in left(result)
+    assert (server.state, (clone / "errored.tfstate").exists()) == (None, True)
+
+
+def test_a_file_that_is_gone_is_no_dead_end(hereya: Driver, unsaved: Path, server: StateServer) -> None:
+    (run,) = (run for run, state in scenes.states(hereya.cli).items() if state == "failed")
+    (file,) = kept(run, "errored-")
+    file.unlink()
+
+    result = recover(hereya, unsaved, "--yes")
+
+    assert refused(result) == (3, "errored-state")
+    (note,) = notes()
+    assert (
+        f"remove the note: `rm {scenes.state_directory() / 'unsaved' / note}`"
+        in result.result["failure"]["hint"]
+    )
 
 
 def test_what_was_tried_by_hand_is_not_what_to_run_again(
@@ -207,6 +276,36 @@ def test_a_state_is_stored_before_the_lock_of_the_dead_run_is_released(
             1,
             [True, False] if is_strict else [True],
         )
+
+
+def test_a_lock_that_protects_a_state_stays_while_that_cannot_be_stored(
+    hereya: Driver, make_package: MakePackage, server: StateServer, refuses: dict[str, int]
+) -> None:
+    """Who waits for it would go on with the old state."""
+    package = make_package(PACKAGE)
+    succeeded(hereya.provision(package, "-p", "v=one"))
+    refuses |= {"POST": 500, "UNLOCK": 500}
+    assert failure(hereya.provision(package, "-p", "v=two"))[1] == "state-not-saved"
+    del refuses["UNLOCK"]
+    before = server.lock
+
+    result = recover(hereya, package, "--yes")
+
+    assert refused(result) == (1, "backend-unreachable")
+    assert repairs(result) == {"push": False, "unlock": None}
+    assert (server.lock, len(notes())) == (before, 1)
+    refuses.clear()
+    assert repaired(recover(hereya, package, "--yes")) == {"push": True, "unlock": True}
+
+
+def test_what_was_stored_since_is_not_told_as_missing(
+    hereya: Driver, unsaved: Path, server: StateServer
+) -> None:
+    missing = recovery(recover(hereya, unsaved, "--yes"))["story"]
+    stored = recovery(recover(hereya, unsaved))["story"]
+
+    assert "the only complete copy is" in "\n".join(missing)
+    assert "Its state: could not be saved then, and is not missing any more." in stored
 
 
 def test_nothing_is_stored_while_somebody_else_has_the_lock(

@@ -48,6 +48,12 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
             id="a word misspelt",
         ),
         pytest.param(
+            "provision --yes --policy false --policy true",
+            "error: `--policy` is given twice, and only one can be asked\n"
+            "hint: write a script that asks both, and give that\n",
+            id="two policies",
+        ),
+        pytest.param(
             "frobnicate",
             "error: there is no command `frobnicate`\nhint: `hereya-tf --help` lists the commands\n",
             id="an unknown command",
@@ -108,6 +114,17 @@ def untouched(fake_engine: FakeEngine, package: Path, tmp_path: Path) -> bool:
             "provision --yes --parallelism 0",
             f"error: `--parallelism`: `0` is not a whole number from 1 on\n{HELP['provision']}",
             id="a number too small",
+        ),
+        pytest.param(
+            "provision --yes --max-destroy 1000000000",
+            f"error: `--max-destroy`: `1000000000` is too large: 999999999 is the most\n{HELP['provision']}",
+            id="a number too large",
+        ),
+        pytest.param(
+            "provision --yes --protect module.db[main]",
+            "error: `--protect`: `module.db[main]` fits no address: a key in brackets has double quotes,"
+            f" which a shell keeps only within single ones\n{HELP['provision']}",
+            id="a pattern that protects nothing",
         ),
         pytest.param(
             "runs list -n many",

@@ -293,6 +293,23 @@ def test_one_summary_has_many_causes(message: str, expected: FailureClass) -> No
     assert diagnosis(error(LOCKED, f"Error message: {message}")).failure_class is expected
 
 
+@pytest.mark.parametrize(
+    "summary", ["Failed to load state", "error loading state", "Failed to refresh state"]
+)
+def test_a_bucket_and_a_lock_table_that_disagree_say_how_they_agree_again(summary: str) -> None:
+    """The words are those of the backends with a lock table, for instance of Terraform 1.11.4 on S3."""
+    detail = (
+        "state data in S3 does not have the expected content.\n\nThe checksum calculated for the state stored in"
+        " S3 does not match the checksum\nstored in DynamoDB.\n\nBucket: b\nKey:    k"
+    )
+
+    found = diagnosis(error(summary, detail))
+
+    assert found.failure_class is FailureClass.STATE_CORRUPT
+    assert found.sentence == f"{summary}: state data in S3 does not have the expected content"
+    assert "set `Digest` of its `-md5` item in the lock table" in found.hints[1]
+
+
 def test_lock_data_is_read_by_line_and_colon() -> None:
     held = error(LOCKED, "Error message: already locked" + INFO)
 

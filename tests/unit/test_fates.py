@@ -15,6 +15,7 @@ from tests.run_log import Log
 
 DONE, FAILED, UNFINISHED, NOT_STARTED = Fate
 GONE = "it was destroyed, and its replacement is not complete"
+BESIDE = "its replacement is made, and the one before it may still exist"
 
 
 def fates(log: Log, *, success: bool = False) -> tuple[ResourceFate, ...]:
@@ -51,7 +52,7 @@ REPLACED: Mapping[str, tuple[list[tuple[str, str]], Fate, str]] = {
     "destroyed, and being created": ([("delete", "completed"), ("create", "started")], UNFINISHED, GONE),
     "destroyed, and not created": ([("delete", "completed"), ("create", "failed")], FAILED, GONE),
     "not destroyed": ([("delete", "failed")], FAILED, ""),
-    "the new one alone": ([("create", "completed")], UNFINISHED, ""),
+    "the new one alone": ([("create", "completed")], UNFINISHED, BESIDE),
 }
 
 

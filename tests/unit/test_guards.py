@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from hereya_tf.cli.guard_options import guards_of
 from hereya_tf.cli.operations import provision
 from hereya_tf.errors import HereyaError, Protected, TooManyDestroys, UnexpectedChanges
+from hereya_tf.events import Operation
 from hereya_tf.guards import NO_GUARDS, Guards, Limit, Pattern, Policy
-from hereya_tf.guards.addresses import protects
+from hereya_tf.guards.addresses import protects, why_hopeless
 from hereya_tf.guards.changes import Changes, ResourceChange, read_changes
 from hereya_tf.guards.command import split_command
 from hereya_tf.guards.sensitive_values import sensitive_values
@@ -161,6 +162,35 @@ def test_a_wildcard_never_makes_a_pattern_stand_for_less(data: st.DataObject) ->
 
 def test_a_hostile_pattern_takes_no_longer() -> None:
     assert not protects("*a" * 2000 + "b", "a" * 2000)
+    assert why_hopeless("[" * 9000 + '["' * 9000) is not None
+    assert why_hopeless('["\\' * 9000) is None
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["module.db[main]", "module.db['main']", "a.b[each.key].c", '*.b[c.d]', 'module.a["k"].b[x].c', "a.b[]"],
+)  # fmt: skip
+def test_a_pattern_whose_keys_have_lost_their_quotes_is_not_taken(pattern: str) -> None:
+    assert why_hopeless(pattern) == (
+        f"`{pattern}` fits no address: a key in brackets has double quotes,"
+        " which a shell keeps only within single ones"
+    )
+
+
+@pytest.mark.parametrize(
+    "pattern", ['a.b["c"]', "a.b[0]", "a.b[*]", "a.b[?]", 'a["x[y]"].b', 'a["x\\"[y"]', "*[x]*", "a.b", "*]"]
+)  # fmt: skip
+def test_a_pattern_that_may_fit_is_taken(pattern: str) -> None:
+    assert why_hopeless(pattern) is None
+
+
+@given(st.data())
+def test_what_is_not_taken_would_have_protected_nothing(data: st.DataObject) -> None:
+    address = data.draw(addresses())
+    pattern = data.draw(patterns_near(address))
+
+    if protects(pattern, address.text):
+        assert why_hopeless(pattern) is None
 
 
 # What counts as what
@@ -176,7 +206,7 @@ def document(*resources: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def said_of(plan: dict[str, Any], **guards: Any) -> tuple[str, ...]:
-    return tuple(each.clause for each in objections(Guards(**guards), read_changes(plan)))
+    return tuple(each.clause for each in objections(Guards(**guards), read_changes(plan), Operation.APPLY))
 
 
 def test_a_plan_is_read_whole() -> None:
@@ -358,7 +388,7 @@ def test_all_guards_are_told_and_the_gravest_decides() -> None:
     changes = read_changes(document(change("a.b", "delete")))
     guards = Guards(Limit(0), protect("a"), "--expect-no-changes")
 
-    found = objections(guards, changes)
+    found = objections(guards, changes, Operation.PLAN)
     refused = refusal(found)
 
     assert type(refused) is Protected
@@ -404,10 +434,29 @@ def test_all_guards_are_told_and_the_gravest_decides() -> None:
     ],
 )
 def test_hints_know_who_has_said_it(guards: Guards, hints: tuple[str, ...]) -> None:
-    refused = refusal(objections(guards, read_changes(document(change("a.b", "delete")))))
+    plan = read_changes(document(change("a.b", "delete")))
+    refused = refusal(objections(guards, plan, Operation.PROVISION))
 
     assert isinstance(refused, HereyaError)
     assert refused.hints == hints
+
+
+@pytest.mark.parametrize(
+    ("operation", "hints"),
+    [
+        (Operation.PROVISION, ("see what it would do, and why: `hereya-tf plan`",)),
+        (Operation.DESTROY, ("see what it would do: `hereya-tf plan --destroy`",)),
+        (Operation.PLAN, ()),
+        (Operation.APPLY, ()),
+    ],
+)
+def test_hints_never_lead_to_another_plan(operation: Operation, hints: tuple[str, ...]) -> None:
+    guards = Guards(protect=protect("a"), expect_no_changes="--expect-no-changes")
+
+    lost, changed = objections(guards, read_changes(document(change("a.b", "delete"))), operation)
+
+    assert changed.hints == (*hints, "if it is to be done, run it without that guard")
+    assert any("`moved`" in hint for hint in lost.hints) is (operation is not Operation.DESTROY)
 
 
 # Who has said it
@@ -455,6 +504,10 @@ def test_each_guard_is_one(guards: Guards) -> None:
         (("--max-destroy", "-1"), "`-1` is not a whole number from 0 on"),
         (("--protect", " "), "the pattern is empty"),
         (("--policy", "  "), "it names no command"),
+        (
+            ("--policy", "jq . | grep -q x"),
+            "it is not run by a shell, and `|` would be a word of it: write `sh -c '…'` around it",
+        ),
         (("--policy", "sh -c 'x"), "`sh -c 'x` is not a command: no closing quotation"),
         (("--policy", "''"), "it names no command"),
     ],
@@ -490,7 +543,7 @@ def test_two_say_no_where_one_of_them_does(one: Guards, other: Guards, destroyed
     changes = read_changes(document(*(change(address, "delete") for address in destroyed)))
 
     def refused(guards: Guards) -> set[type[HereyaError]]:
-        return {objection.error for objection in objections(guards, changes)}
+        return {objection.error for objection in objections(guards, changes, Operation.PLAN)}
 
     assert refused(one.stricter(other)) == refused(one) | refused(other)
     assert one.stricter(other).policy == (one.policy or other.policy)

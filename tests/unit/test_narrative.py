@@ -226,6 +226,17 @@ def test_a_cancelling_says_why_and_how_hard(reason: str, why: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("reason", "why"), [("signal", "interrupted"), ("idle", "the policy has been silent for too long")]
+)
+def test_a_policy_is_no_engine(reason: str, why: str) -> None:
+    began = events.StepStarted("policy", 1, ("opa",))
+
+    assert lines(began, events.Cancelling(reason, "SIGINT", 60.0)) == [
+        f"         ! {why}: the policy is asked to stop"
+    ]
+
+
 FAILURE = events.FailureInfo(FailureClass.ENGINE_ERROR, None, (), "", "", events.StateInfo(True, None, None))
 
 

@@ -94,9 +94,12 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
         ),
         pytest.param(events.StepStarted("init", 1, ("terraform", "init")), ["started"], id="step"),
         pytest.param(
-            events.StepStarted("init", 2, ("terraform", "init")),
-            ["started again (attempt 2)"],
-            id="step-again",
+            events.StepStarted("state", 2, ("terraform", "state", "pull")),
+            ["started"],
+            id="step-once-more",
+        ),
+        pytest.param(
+            events.StepFinished("lock", False, 1, 0.3, False), ["not free, after 0.3s"], id="lock-of-somebody"
         ),
         pytest.param(events.StepFinished("init", True, 0, 12.34, False), ["done after 12s"], id="step-done"),
         pytest.param(
@@ -141,7 +144,7 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
         ),
         pytest.param(
             events.ChangeEvent("a.b", "replace", "cannot_update"),
-            ["a.b: to replace (cannot update)"],
+            ["a.b: to replace (cannot be updated in place)"],
             id="change-with-reason",
         ),
         pytest.param(events.ChangeEvent("a.b", "delete", None), ["a.b: to destroy"], id="change"),
@@ -215,6 +218,16 @@ RANGE = events.RangeInfo("main.tf", 3, 1, 3, 9)
 )
 def test_every_event_in_words(event: events.Event, expected: list[str]) -> None:
     assert words(event) == expected
+
+
+def test_a_step_that_failed_is_started_again() -> None:
+    lines = shown(
+        events.StepStarted("apply", 1, ("terraform", "apply")),
+        events.StepFinished("apply", False, 1, 1.0, False),
+        events.StepStarted("apply", 2, ("terraform", "apply")),
+    )
+
+    assert lines[-1].endswith("apply    started again (attempt 2)")
 
 
 def test_every_event_type_has_words_or_is_left_to_others() -> None:
@@ -402,6 +415,12 @@ def test_a_second_interrupt_is_told_apart_from_the_first() -> None:
         "interrupted: the engine gets up to 1m00s for what is in flight; a second Ctrl-C gives it up",
         "the engine was told to end at once; what was in flight may be lost",
     ]
+
+
+def test_a_policy_has_nothing_in_flight() -> None:
+    told = shown(events.StepStarted("policy", 1, ()), events.Cancelling("idle", "SIGINT", 60.0))
+
+    assert told[-1][18:] == "the policy has been silent for too long: the policy is asked to stop"
 
 
 @pytest.mark.parametrize(

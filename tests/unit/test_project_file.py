@@ -39,6 +39,15 @@ def refusal(package: Path, text: str) -> tuple[str, tuple[str, ...]]:
 # What it says
 
 
+def test_a_pattern_that_protects_nothing_is_refused(package: Path) -> None:
+    (package / "hereya-tf.toml").write_text("\nprotect = ['module.db[main]']\n")
+
+    with pytest.raises(BadConfig, match=r"line 2: `module.db\[main\]` fits no address") as refused:
+        read_project_file(package)
+
+    assert refused.value.hints == ("write it like `protect = ['module.db[\"main\"]']`",)
+
+
 def test_no_file_says_nothing(package: Path) -> None:
     assert read_project_file(package) == ProjectFile()
     assert read_project_file(package / "missing") == ProjectFile()

@@ -69,6 +69,7 @@ def test_what_was_destroyed_and_is_still_in_the_state_is_told() -> None:
     ("resource", "instance", "address"),
     [
         pytest.param({}, {"index_key": 0}, "a.made[0]", id="counted"),
+        pytest.param({}, {"index_key": "${a}%{b}"}, 'a.made["$${a}%%{b}"]', id="named like a template"),
         pytest.param({}, {"index_key": 'é"\\'}, 'a.made["é\\"\\\\"]', id="named"),
         pytest.param({"module": 'module.m["x"]'}, {}, 'module.m["x"].a.made', id="in a module"),
         pytest.param({"mode": "data"}, {}, "data.a.made", id="read"),

@@ -15,7 +15,7 @@ from hereya_tf.recovery.state_document import StateDocument
 from hereya_tf.runs import history
 from hereya_tf.runs.history import RunRecord
 from hereya_tf.states.local import Whereabouts
-from hereya_tf.states.unsaved import Unsaved
+from hereya_tf.states.unsaved import Unsaved, note_path
 from hereya_tf.supervision.process_table import ProcessIdentity, identify_ourselves
 from hereya_tf.workspace import Workspace
 from tests.event_samples import TRACE
@@ -93,19 +93,33 @@ def test_the_copies_of_a_broken_state_are_told_newest_first(tmp_path: Path) -> N
     (runs / IDS[1] / "emergency.tfstate").write_text(state(5))
     (runs / IDS[2] / "errored-1.tfstate").write_text(state(7))
     (runs / IDS[2] / "state-before.tfstate").write_text(state(6))
-    unsaved = Lost(package / "errored.tfstate", "", StateDocument("one", 9, {}))
+    noted = Lost(package / "kept", "run-9", StateDocument("one", 8, {}))
+    unknown = Lost(package / "errored.tfstate", "", StateDocument("other", 9, {}))
 
-    found = find_broken(local, runs, records, [unsaved, Lost(Path("/gone"), "x", None)])
+    found = find_broken(local, runs, records, [unknown, noted, Lost(Path("/gone"), "x", None)])
 
     assert found is not None
     assert [(copy.document.serial, copy.what) for copy in found.copies] == [
-        (9, "the state that an engine could not save"),
+        (8, "the state that run `run-9` could not save"),
         (7, f"a state that run `{IDS[2]}` could not save"),
         (6, f"the state as it was before run `{IDS[2]}`"),
         (5, f"a state that run `{IDS[1]}` could not save"),
         (2, f"the state as it was before run `{IDS[0]}`"),
         (1, "the engine's own backup"),
+        # Of a workspace that nobody knows: it does not say which lineage is the right one.
+        (9, "the state that an engine could not save"),
     ]
+
+
+def test_a_state_of_a_workspace_that_nobody_knows_is_no_copy_by_itself(tmp_path: Path) -> None:
+    local = tmp_path / "terraform.tfstate"
+    local.write_text("")
+    unknown = Lost(tmp_path / "errored.tfstate", "", StateDocument("other", 9, {}))
+
+    found = find_broken(local, tmp_path / "runs", [], [unknown])
+
+    assert found is not None
+    assert found.copies == ()
 
 
 @pytest.mark.parametrize("text", [state(1), None], ids=["whole", "missing"])
@@ -143,17 +157,22 @@ def test_what_is_lost_is_what_is_noted_and_what_an_engine_left_in_the_package(tm
     errored = tmp_path / "errored.tfstate"
     document = StateDocument("one", 3, {"outputs": None, "resources": None})
 
-    assert find_lost(tmp_path, ()) == ()
-    assert find_lost(tmp_path, (note(noted), note(tmp_path / "gone"))) == (
-        Lost(noted, "run-1", document),
-        Lost(tmp_path / "gone", "run-1", None),
-    )
+    def lost(file: Path, found: StateDocument | None) -> Lost:
+        return Lost(file, "run-1", found, note_path(tmp_path, note(file)))
+
+    def find(*files: Path) -> tuple[Lost, ...]:
+        return find_lost(tmp_path, tuple(map(note, files)), tmp_path)
+
+    assert find() == ()
+    assert find(noted, tmp_path / "gone") == (lost(noted, document), lost(tmp_path / "gone", None))
+    # Taken away by somebody who did not want it.
+    assert find(errored) == ()
     errored.write_text(state(4))
-    assert find_lost(tmp_path, (note(noted),))[1] == Lost(errored, "", document._replace(serial=4))
-    assert find_lost(tmp_path, (note(errored),)) == (Lost(errored, "run-1", document._replace(serial=4)),)
+    assert find(noted)[1] == Lost(errored, "", document._replace(serial=4))
+    assert find(errored) == (lost(errored, document._replace(serial=4)),)
     # One that is in both places: whoever moved it was killed on the way.
     errored.write_text(state(3))
-    assert find_lost(tmp_path, (note(noted),)) == (Lost(noted, "run-1", document),)
+    assert find(noted) == (lost(noted, document),)
 
 
 def test_only_a_run_of_which_nothing_lives_is_gone(tmp_path: Path) -> None:

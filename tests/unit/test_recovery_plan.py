@@ -123,6 +123,46 @@ def test_nothing_is_stored_over_what_is_not_older(stored: StateDocument, refusal
     )
 
 
+def test_a_state_of_a_workspace_that_nobody_knows_is_stored_only_over_its_own_lineage() -> None:
+    """An engine puts the states of all workspaces of a package into one `errored.tfstate`."""
+    unknown = Lost(Path("/p/errored.tfstate"), "", state(5))
+
+    nowhere = plan_recovery(damage(unknown))
+    other = plan_recovery(damage(unknown, stored=state(1, "two")))
+
+    assert kinds(plan_recovery(damage(unknown, stored=state(4)))) == [Kind.PUSH]
+    assert (nowhere.acts, other.acts) == ((), ())
+    assert nowhere.left[0].by_hand == (
+        "if it is of another workspace: `hereya-tf recover` with `-w NAME`",
+        "if it is of this one: `hereya-tf tf ./shop --id prod -- state push /p/errored.tfstate`, and remove it",
+    )
+    assert other.left[0].by_hand[0] == "if it is of another workspace: `hereya-tf recover` with `-w NAME`"
+
+
+def test_what_was_stored_where_nothing_was_has_another_lineage_and_is_settled() -> None:
+    document = state(5, outputs=None, resources=[1])
+
+    there = state(1, "of the engine's own", outputs=None, resources=[1])
+
+    assert kinds(plan_recovery(damage(lost(document), stored=there))) == [Kind.SETTLE]
+
+
+def test_a_file_that_is_gone_says_what_can_be_done_about_that() -> None:
+    noted = Lost(Path("/gone"), "run-1", None, Path("/state/unsaved/a b.json"))
+    unknown = Lost(Path("/p/errored.tfstate"), "", None)
+
+    hints = [plan_recovery(damage(each)).left[0].by_hand for each in (noted, unknown)]
+
+    again = "put the file there again, of a backup of the disk perhaps"
+    assert hints == [
+        (
+            again,
+            "when no state of this workspace is missing, remove the note: `rm '/state/unsaved/a b.json'`",
+        ),
+        (again, "when nothing in it is missing, remove it: `rm /p/errored.tfstate`"),
+    ]
+
+
 def test_a_file_that_holds_no_state_is_told_and_left() -> None:
     plan = plan_recovery(damage(lost(None), stored=state(5)))
 
@@ -262,3 +302,24 @@ def test_two_states_are_the_same_whatever_engine_and_serial_they_name() -> None:
     assert second is not None
     assert first.has_content_of(second)
     assert (first.resources, StateDocument("a", 1, {"resources": [1, 2]}).resources) == (0, 2)
+
+
+def test_what_was_stored_where_nothing_was_is_known_by_its_content() -> None:
+    """There an engine gives it a lineage of its own (measured on Terraform 1.11.4)."""
+    full, empty = {"outputs": None, "resources": [1]}, {"outputs": None, "resources": None}
+
+    assert StateDocument("new", 1, full).has_content_of(StateDocument("old", 5, full))
+    assert StateDocument("new", 1, empty).has_content_of(StateDocument("", 0, empty))
+    assert not StateDocument("new", 1, empty).has_content_of(StateDocument("old", 5, empty))
+
+
+def test_only_a_state_with_neither_lineage_nor_content_is_blank() -> None:
+    blank = '{"version": 4, "serial": 0, "lineage": "", "outputs": {}, "resources": []}'
+
+    shown = read_state(blank)
+
+    assert shown is not None
+    assert shown.is_blank
+    assert not StateDocument("one", 0, {"outputs": None, "resources": None}).is_blank
+    assert not StateDocument("", 0, {"outputs": None, "resources": [1]}).is_blank
+    assert not StateDocument("", 0, None).is_blank

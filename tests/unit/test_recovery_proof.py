@@ -93,7 +93,7 @@ def test_a_command_that_has_let_go_of_its_lock_has_left_none() -> None:
     ended = APPLY._replace(ended="2026-01-01T00:00:30.000Z", released=True)
 
     assert judge(LOCK, [with_step(ended)]) == Verdict(
-        None, "run `run-1` has let go of its lock, so this is another one"
+        None, "run `run-1` has let go of its lock, as far as it knows"
     )
     assert judge(LOCK, [with_step(ended._replace(released=False))]).run == "run-1"
 

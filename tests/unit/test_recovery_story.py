@@ -132,9 +132,18 @@ def test_what_has_taken_a_destroyed_resources_place_is_imported_by_an_id_of_its_
     assert "-- import a.b ID\n" in "\n".join((*tell(told, NOW, ""), ""))
 
 
-@pytest.mark.parametrize("first", ["delete", "create"])
-def test_while_the_object_before_stands_in_the_state_its_replacement_cannot_be_imported(first: str) -> None:
-    told = "\n".join(tell(chapter(REPLACES, begun("a.b", first)), NOW, ""))
+@pytest.mark.parametrize(
+    "acts",
+    [
+        pytest.param((begun("a.b", "delete"),), id="it is being destroyed"),
+        pytest.param((begun("a.b"),), id="its replacement is being made"),
+        pytest.param((begun("a.b"), begun("a.b", status="completed")), id="its replacement is made"),
+    ],
+)
+def test_while_the_object_before_stands_in_the_state_its_replacement_cannot_be_imported(
+    acts: tuple[events.Event, ...],
+) -> None:
+    told = "\n".join(tell(chapter(REPLACES, *acts), NOW, ""))
 
     assert "In flight: `a.b` was being replaced. The object before it may be gone and still stand in" in told
     assert "import" not in told
@@ -245,7 +254,7 @@ def test_lines_for_people_keep_what_is_to_be_copied_whole() -> None:
     lines = list(recovery_lines(RECOVERY._replace(story=(f"{'word ' * 40}\n{command}",))))
 
     assert command in lines
-    assert max(len(line) for line in lines if line != command) <= 100
+    assert max(len(line) for line in lines if line != command) <= 79
     assert lines[lines.index("Broken:") :] == [
         "Broken:",
         "- the state is locked.",
@@ -261,6 +270,15 @@ def test_lines_for_people_keep_what_is_to_be_copied_whole() -> None:
         "Then run it again:",
         "  cd / && hereya-tf provision",
     ]
+
+
+def test_a_command_within_a_sentence_stays_on_one_line() -> None:
+    command = f"`hereya-tf tf ./a b -- force-unlock -force {'x' * 60}`"
+    told = RECOVERY._replace(
+        left=(RECOVERY.left[0]._replace(by_hand=(f"{'word ' * 15}{command}, perhaps",)),)
+    )
+
+    assert [line for line in recovery_lines(told) if command in line] == [f"  {command},"]
 
 
 NOTHING = Recovery((), (), (), (), None)

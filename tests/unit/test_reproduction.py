@@ -170,6 +170,22 @@ def told_in(report: Path) -> str:
     return line.removeprefix("reproduce: ")
 
 
+def test_a_command_in_an_option_does_not_show_its_secrets_nor_runs_without_them(
+    cli: CommandLine, fake_engine: FakeEngine, package: Path, tmp_path: Path
+) -> None:
+    fake_engine.plays({"plan": [{"stderr": "no\n"}, {"exit": 1}]})
+    report = tmp_path / "report.txt"
+    token = f"ghp_{'a' * 36}"
+
+    cli(
+        *("provision", package, "--yes", "--engine", fake_engine.path, "-q", "--report-file", report),
+        *("--policy", f"judge --token {token}"),
+    )
+
+    assert told_in(report).endswith('--policy "${VALUE:?}"')
+    assert token not in report.read_text()
+
+
 @pytest.mark.behaviour("F7")
 def test_a_command_has_no_secret_and_all_else(
     cli: CommandLine, fake_engine: FakeEngine, package: Path, tmp_path: Path

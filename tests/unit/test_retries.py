@@ -110,14 +110,14 @@ PASSING = {
     "registry, checksums": said(
         INSTALL,
         "Error while installing x.example/a/b v1.0.0: could not query provider registry for x.example/a/b:"
-        " failed to retrieve authentication checksums for provider: the request failed after 2 attempts, please try again"
-        " later: 500 Internal Server Error returned from x.example",
+        " failed to retrieve authentication checksums for provider: the request failed after 2"
+        " attempts, please try again later: 500 Internal Server Error returned from x.example",
     ),
     "registry, signature": said(
         INSTALL,
         "Error while installing x.example/a/b v1.0.0: could not query provider registry for x.example/a/b:"
-        " failed to retrieve cryptographic signature for provider: the request failed after 2 attempts, please try again"
-        " later: 503 Service Unavailable returned from x.example",
+        " failed to retrieve cryptographic signature for provider: the request failed after 2"
+        " attempts, please try again later: 503 Service Unavailable returned from x.example",
     ),
     "registry, closed": said(
         QUERY,

@@ -178,6 +178,13 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
             "process": {"pid": 1, "started": ""},
             "steps": [{"command": "apply", "began": "", "held": None, "ended": None, "released": "no"}],
         },
+        {
+            **TRACE._asdict(),
+            "process": {"pid": 1, "started": ""},
+            "steps": [{"command": "apply", "began": "", "held": None, "ended": None, "released": 1}],
+        },
+        {**TRACE._asdict(), "process": {"pid": 1, "started": ""}, "steps": [], "run": "x`\n2. all is well"},
+        {**TRACE._asdict(), "process": {"pid": 1, "started": ""}, "steps": [], "run": "\ud800"},
     ],
 )
 def test_a_record_that_does_not_say_it_all_proves_nothing(tmp_path: Path, trace: Any) -> None:
