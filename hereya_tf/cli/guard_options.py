@@ -9,10 +9,10 @@ from click.core import ParameterSource
 
 from hereya_tf.cli.engine_options import source_of
 from hereya_tf.cli.groups import Misuse
-from hereya_tf.guards import Guards, Limit, Pattern, Policy
+from hereya_tf.guards import POLICY_VARIABLES, Guards, Limit, Pattern, Policy
 
 # Every policy has it.
-_WITHIN_A_POLICY = "HEREYA_TF_POLICY_RUN"
+_WITHIN_A_POLICY = f"{POLICY_VARIABLES}RUN"
 
 
 def guards_of(context: click.Context, options: Mapping[str, Any]) -> Guards:

@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+POLICY_VARIABLES = "HEREYA_TF_POLICY_"
+"""What the variables begin with that a policy has in its environment."""
+
 
 class Limit(NamedTuple):
     """How many resources a plan may destroy; `place` is where that was said: a flag, a variable, FILE:LINE."""

@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 from hereya_tf import events
 from hereya_tf.durations import format_duration
 from hereya_tf.errors import Idle, PolicyDenied
-from hereya_tf.guards import Policy
+from hereya_tf.guards import POLICY_VARIABLES, Policy
 from hereya_tf.guards.command import split_command
 from hereya_tf.guards.verdict import Objection, told
 from hereya_tf.redaction import Redactor
@@ -34,7 +34,6 @@ KEPT_CHARACTERS = 1 << 15
 """What is kept of the beginning of what it says on each stream, and of the end."""
 
 _FIRST_LINE_CHARACTERS = 200
-_VARIABLES = "HEREYA_TF_POLICY_"
 # A policy that starts hereya-tf itself would be asked about that again, and so on.
 _TAKEN_OUT = "HEREYA_TF_POLICY"
 
@@ -88,7 +87,7 @@ def tell_said(text: str, context: Context) -> None:
 
 def _environment(hearing: Hearing) -> Mapping[str, str]:
     theirs = {name: value for name, value in hearing.environment.items() if name != _TAKEN_OUT}
-    return {**theirs, **{f"{_VARIABLES}{name}": value for name, value in hearing.facts.items()}}
+    return {**theirs, **{f"{POLICY_VARIABLES}{name}": value for name, value in hearing.facts.items()}}
 
 
 def _run(command: Command, plan: str, said: "_Said", context: Context) -> Exit | OSError:
