@@ -144,7 +144,7 @@ class OutputPresenter:
         if self._rendered is not None:
             stdout.write(self._rendered.stdout)
             if self._has_none and not self._options["quiet"]:
-                stderr.write("the package has no outputs\n")
+                stderr.write("there are no outputs: the package declares none, or it was not applied yet\n")
             if self._options["output_name"] and not self._options["output_format"]:
                 stdout.write("" if self._rendered.stdout.endswith("\n") else "\n")
             _tell_withheld(self._rendered.withheld, self._options, stderr)

@@ -285,4 +285,5 @@ def test_a_package_without_outputs_says_so(hereya: Driver, make_package: MakePac
 
     shown = hereya.cli("output", package, "--engine", hereya.wish)
 
-    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", "the package has no outputs\n")
+    told = "there are no outputs: the package declares none, or it was not applied yet\n"
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", told)
