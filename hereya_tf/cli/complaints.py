@@ -21,6 +21,8 @@ def _sentence(error: click.ClickException) -> str:
             return error.message
         case click.NoSuchOption():
             return f"there is no option `{error.option_name}`"
+        case click.MissingParameter() if isinstance(error.param, click.Option):
+            return f"`{max(error.param.opts, key=len)}` is missing"
         case click.MissingParameter() if error.param is not None and error.ctx is not None:
             return f"`{error.param.make_metavar(error.ctx)}` is missing"
         case click.BadParameter() if error.param is not None:
