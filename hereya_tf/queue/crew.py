@@ -1,4 +1,4 @@
-"""Threads that take one job after another (I/O)."""
+"""Threads that take one piece of work after another (I/O)."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -6,23 +6,23 @@ from contextlib import AbstractContextManager
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
-Job = TypeVar("Job")
+Work = TypeVar("Work")
 
 
-class Crew(Generic[Job]):
-    """As many threads as there are jobs at once; one that has none waits `linger` seconds for the next.
+class Crew(Generic[Work]):
+    """As many threads as there is work for at once; one that has none waits `linger` seconds for the next.
 
-    `take` gives the next job that may be done now, or None; it is called with `lock` held. `do` does it, in a
-    thread of the crew. `leave` gets a job, and the error, when there can be no thread for it.
+    `take` gives the next work that may be done now, or None; it is called with `lock` held. `do` does it, in a
+    thread of the crew. `leave` gets the work, and the error, when there can be no thread for it.
     """
 
     def __init__(
         self,
         lock: AbstractContextManager[object],
         *,
-        take: Callable[[], Job | None],
-        do: Callable[[Job], None],
-        leave: Callable[[Job, RuntimeError], None],
+        take: Callable[[], Work | None],
+        do: Callable[[Work], None],
+        leave: Callable[[Work, RuntimeError], None],
         linger: float = 1.0,
     ) -> None:
         self._lock = lock
@@ -31,39 +31,39 @@ class Crew(Generic[Job]):
         self._leave = leave
         self._linger = linger
         self._waiting = 0
-        self._handed_out: SimpleQueue[Job] = SimpleQueue()
+        self._handed_out: SimpleQueue[Work] = SimpleQueue()
 
-    def hand_out(self) -> list[Job]:
-        """Give jobs to threads that wait for one; returns those that are to be launched, when `lock` is free."""
+    def hand_out(self) -> list[Work]:
+        """Give work to threads that wait for it; returns what has to be launched, when `lock` is free."""
         homeless = []
-        while (job := self._take()) is not None:
-            if not self.hand_over(job):
-                homeless.append(job)
+        while (work := self._take()) is not None:
+            if not self.hand_over(work):
+                homeless.append(work)
         return homeless
 
-    def hand_over(self, job: Job) -> bool:
-        """Give a job to a thread that waits for one, when there is one; called with `lock` held."""
+    def hand_over(self, work: Work) -> bool:
+        """Give work to a thread that waits for it, when there is one; called with `lock` held."""
         if not self._waiting:
             return False
         self._waiting -= 1
-        self._handed_out.put(job)
+        self._handed_out.put(work)
         return True
 
-    def launch(self, jobs: Iterable[Job]) -> None:
+    def launch(self, homeless: Iterable[Work]) -> None:
         """Start a thread for each of these."""
-        for job in jobs:
+        for work in homeless:
             # A daemon: a program that has given its work up does not wait for it.
-            thread = threading.Thread(target=self._serve, args=(job,), name="hereya-queue", daemon=True)
+            thread = threading.Thread(target=self._serve, args=(work,), name="hereya-queue", daemon=True)
             try:
                 thread.start()
             except RuntimeError as error:
-                self._leave(job, error)
+                self._leave(work, error)
 
-    def _serve(self, job: Job | None) -> None:
+    def _serve(self, work: Work | None) -> None:
         try:
-            while job is not None:
-                self._do(job)
-                job = self._next()
+            while work is not None:
+                self._do(work)
+                work = self._next()
         except BaseException:
             # This thread ends with it; what may be done now needs another one.
             with self._lock:
@@ -71,10 +71,10 @@ class Crew(Generic[Job]):
             self.launch(homeless)
             raise
 
-    def _next(self) -> Job | None:
+    def _next(self) -> Work | None:
         with self._lock:
-            if (job := self._take()) is not None:
-                return job
+            if (work := self._take()) is not None:
+                return work
             self._waiting += 1
         try:
             return self._handed_out.get(timeout=self._linger)

@@ -13,7 +13,7 @@ from hereya_tf.queue.alarm import Alarm, SleepingAlarm
 from hereya_tf.queue.crew import Crew
 from hereya_tf.queue.errors import QueueError, QueueKeyStoppedError, QueueStoppedError, TaskCancelledError
 from hereya_tf.queue.machine import Machine, Start
-from hereya_tf.queue.results import Delivery, new_future, settle
+from hereya_tf.queue.results import Resolution, complete, new_future
 from hereya_tf.queue.snapshot import DrainReport, Snapshot
 from hereya_tf.queue.task import CancelToken, Task
 
@@ -73,11 +73,11 @@ class KeyedQueue:
         self._work: dict[int, _Work] = {}
         # Of tasks that have been started: a hundred thousand that wait do without.
         self._tokens: dict[int, CancelToken] = {}
-        self._delivering: set[Future[Any]] = set()
+        self._resolving: set[Future[Any]] = set()
         self._awaiting_drained: list[Future[None]] = []
         self._awaiting_idle: list[Future[None]] = []
-        self._crew = Crew(self._lock, take=self._begin, do=self._make, leave=self._not_launched)
-        self._here = threading.local()
+        self._crew = Crew(self._lock, take=self._begin, do=self._run_attempt, leave=self._give_back)
+        self._thread = threading.local()
 
     def __enter__(self) -> "KeyedQueue":
         return self
@@ -126,10 +126,10 @@ class KeyedQueue:
         with self._lock:
             if not self._machine.cancel(task_id):
                 return False
-            deliveries = [self._decide(task_id, TaskCancelledError(task_id))]
+            resolutions = [self._take_out(task_id, TaskCancelledError(task_id))]
             homeless = self._crew.hand_out()
         self._crew.launch(homeless)
-        self._deliver(deliveries)
+        self._resolve(resolutions)
         return True
 
     def request_cancel(self, task_id: int) -> bool:
@@ -170,8 +170,8 @@ class KeyedQueue:
         """
         with self._lock:
             rejected = self._machine.stop_key(key)
-            deliveries = [self._decide(task_id, QueueKeyStoppedError(key)) for task_id in rejected]
-        self._deliver(deliveries)
+            resolutions = [self._take_out(task_id, QueueKeyStoppedError(key)) for task_id in rejected]
+        self._resolve(resolutions)
         return len(rejected)
 
     def start_key(self, key: str) -> bool:
@@ -197,8 +197,8 @@ class KeyedQueue:
         future: Future[None] = new_future()
         with self._lock:
             self._awaiting_idle.append(future)
-            ready = self._satisfied()
-        settle(ready)
+            ready = self._release_waiters()
+        complete(ready)
         return future
 
     def stop(self, deadline: float | None = None) -> DrainReport:
@@ -209,7 +209,7 @@ class KeyedQueue:
         handlers that still run have their cancel token set. A second call waits as well and reports the same.
         Raises QueueError when a handler or a callback of the queue calls it: it would wait for itself.
         """
-        if getattr(self._here, "is_own", False):
+        if getattr(self._thread, "is_ours", False):
             raise QueueError(
                 "a task of the queue cannot stop it: it would wait for itself",
                 "call `stop` from another thread",
@@ -218,9 +218,9 @@ class KeyedQueue:
         with self._lock:
             self._machine.stop()
             self._awaiting_drained.append(drained)
-            ready = self._satisfied()
+            ready = self._release_waiters()
             homeless = self._crew.hand_out()
-        settle(ready)
+        complete(ready)
         self._crew.launch(homeless)
         try:
             drained.result(None if deadline is None else min(max(0.0, deadline), threading.TIMEOUT_MAX))
@@ -233,11 +233,11 @@ class KeyedQueue:
         with self._lock:
             left = self._machine.abandon()
             tokens = [self._tokens[task_id] for task_id in left if task_id in self._tokens]
-            deliveries = [self._decide(task_id, QueueStoppedError()) for task_id in left]
-            underway = set(self._delivering)
+            resolutions = [self._take_out(task_id, QueueStoppedError()) for task_id in left]
+            underway = set(self._resolving)
         for cancel in tokens:
             cancel.set()
-        self._deliver(deliveries)
+        self._resolve(resolutions)
         # A result that was decided just before the deadline may not have reached its future yet.
         wait(underway)
 
@@ -245,6 +245,11 @@ class KeyedQueue:
         """A transition after which more may start."""
         with self._lock:
             transition()
+            homeless = self._crew.hand_out()
+        self._crew.launch(homeless)
+
+    def _start_more(self) -> None:
+        with self._lock:
             homeless = self._crew.hand_out()
         self._crew.launch(homeless)
 
@@ -257,24 +262,24 @@ class KeyedQueue:
             cancel.set()
         return _Attempt(start, self._work[start.task_id].call, cancel)
 
-    def _not_launched(self, attempt: _Attempt, error: RuntimeError) -> None:
+    def _give_back(self, attempt: _Attempt, error: RuntimeError) -> None:
         with self._lock:
             if self._crew.hand_over(attempt) or self._machine.put_back(attempt.start.task_id):
                 return
         # No other thread is there that would come back for it.
         self._end(attempt, error)
-        self._change(_nothing)
+        self._start_more()
 
-    def _make(self, attempt: _Attempt) -> None:
+    def _run_attempt(self, attempt: _Attempt) -> None:
         """One attempt at a task, and what follows from how it ended."""
-        self._here.is_own = True
+        self._thread.is_ours = True
         try:
             value = attempt.call(attempt.cancel)
         except BaseException as error:  # noqa: BLE001 - whatever ends a handler is the result of its task
-            self._here.is_own = False
+            self._thread.is_ours = False
             self._after_failure(attempt, error)
         else:
-            self._here.is_own = False
+            self._thread.is_ours = False
             self._end(attempt, None, value)
 
     def _after_failure(self, attempt: _Attempt, error: BaseException) -> None:
@@ -307,42 +312,38 @@ class KeyedQueue:
         task_id = attempt.start.task_id
         with self._lock:
             is_wanted = self._machine.complete(task_id) if error is None else self._machine.fail(task_id)
-            deliveries = [self._decide(task_id, error, value)] if is_wanted else []
-        self._deliver(deliveries)
+            resolutions = [self._take_out(task_id, error, value)] if is_wanted else []
+        self._resolve(resolutions)
 
-    def _decide(self, task_id: int, error: BaseException | None, value: object = None) -> Delivery:
+    def _take_out(self, task_id: int, error: BaseException | None, value: object = None) -> Resolution:
         future = self._work.pop(task_id).future
         self._tokens.pop(task_id, None)
-        self._delivering.add(future)
-        return Delivery(future, error, value)
+        self._resolving.add(future)
+        return Resolution(future, error, value)
 
-    def _deliver(self, deliveries: Iterable[Delivery]) -> None:
+    def _resolve(self, resolutions: Iterable[Resolution]) -> None:
         """Let results reach their futures; every one does, whatever the callbacks of another raise."""
-        was_own, self._here.is_own = getattr(self._here, "is_own", False), True
+        was_own, self._thread.is_ours = getattr(self._thread, "is_ours", False), True
         raised = None
-        for delivery in deliveries:
+        for resolution in resolutions:
             try:
-                delivery.arrive()
+                resolution.resolve()
             except BaseException as error:  # noqa: BLE001 - raised again below
                 raised = error
-        self._here.is_own = was_own
+        self._thread.is_ours = was_own
         with self._lock:
-            self._delivering.difference_update(delivery.future for delivery in deliveries)
-            ready = self._satisfied()
-        settle(ready)
+            self._resolving.difference_update(resolution.future for resolution in resolutions)
+            ready = self._release_waiters()
+        complete(ready)
         if raised is not None:
             raise raised
 
-    def _satisfied(self) -> list[Future[None]]:
-        """Those whose wait is over."""
+    def _release_waiters(self) -> list[Future[None]]:
+        """Takes out the waits that are over; forgets the alarm's when nothing is left."""
         ready: list[Future[None]] = []
-        if not self._delivering and self._machine.is_drained:
+        if not self._resolving and self._machine.is_drained:
             ready, self._awaiting_drained = self._awaiting_drained, []
             if self._machine.is_idle:
                 self._alarm.clear()
                 ready, self._awaiting_idle = ready + self._awaiting_idle, []
         return ready
-
-
-def _nothing() -> None:
-    """No transition."""

@@ -5,14 +5,14 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 
-class Delivery(NamedTuple):
+class Resolution(NamedTuple):
     """A result that is decided and has yet to reach its future: outside the lock, callbacks may do anything."""
 
     future: Future[Any]
     error: BaseException | None
     value: Any = None
 
-    def arrive(self) -> None:
+    def resolve(self) -> None:
         """Resolve the future; raises what its callbacks raise, but for an Exception."""
         if self.error is not None:
             self.future.set_exception(self.error)
@@ -27,7 +27,7 @@ def new_future() -> Future[Any]:
     return future
 
 
-def settle(waiting: Iterable[Future[None]]) -> None:
+def complete(waiting: Iterable[Future[None]]) -> None:
     """End these waits."""
     for future in waiting:
         future.set_result(None)

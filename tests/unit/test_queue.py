@@ -26,6 +26,7 @@ from hereya_tf.queue import (
     Task,
     TaskCancelledError,
 )
+from tests.fake_engine import wait_for
 
 Value = TypeVar("Value")
 PATIENCE = 30.0
@@ -378,8 +379,7 @@ def test_a_wait_without_end_can_be_ended() -> None:
     queue = KeyedQueue(attempts=2, backoff=lambda attempt: float("inf"))
     others = set(threading.enumerate())
     task = queue.run("db", broken)
-    while queue.snapshot().keys["db"].until is None:
-        time.sleep(0)
+    wait_for(lambda: queue.snapshot().keys["db"].until, what="the back-off")
     waiting = set(threading.enumerate()) - others
 
     assert queue.snapshot().keys == {"db": KeyState(task.id, float("inf"), 0)}
@@ -430,24 +430,6 @@ def test_a_sleep_that_raises_is_over(reported: Callable[[], BaseException | None
 
     assert isinstance(error_of(queue.run("db", broken)), Broken)
     assert reported() is fault
-
-
-def test_waits_are_over_in_the_order_of_their_ends() -> None:
-    waits = {"late": 0.2, "early": 0.01, "middle": 0.1}
-    order: list[str] = []
-    tried: set[str] = set()
-
-    def handler(cancel: CancelToken, name: str) -> None:
-        if name not in tried:
-            tried.add(name)
-            raise Broken(name)
-        order.append(name)
-
-    queues = {name: KeyedQueue(attempts=2, backoff=lambda _, wait=wait: wait) for name, wait in waits.items()}  # type: ignore[misc]
-    for task in [queue.run(None, handler, name) for name, queue in queues.items()]:
-        value_of(task)
-
-    assert order == ["early", "middle", "late"]
 
 
 # Cancelling
@@ -623,8 +605,7 @@ def test_of_a_paused_key_no_further_attempt_starts_either() -> None:
     sleeps.next()
     queue.pause_key("db")
     sleeps.end()
-    while queue.snapshot().keys["db"].holder is not None:
-        time.sleep(0)
+    wait_for(lambda: queue.snapshot().keys["db"].holder is None or None, what="the end of the back-off")
 
     assert queue.snapshot() == EMPTY._replace(
         queued=1, keys={"db": KeyState(None, None, 1)}, paused_keys=("db",)
@@ -737,8 +718,7 @@ def test_a_queue_is_idle_only_when_nothing_runs_is_queued_or_waits() -> None:
     assert not idle.done()
     queue.pause()
     sleeps.end()
-    while queue.snapshot().keys["db"].until is not None:
-        time.sleep(0)
+    wait_for(lambda: queue.snapshot().keys["db"].until is None or None, what="the end of the back-off")
     assert not idle.done()
     queue.resume()
     assert idle.result(PATIENCE) is None
@@ -1094,6 +1074,9 @@ def in_a_thread(call: Callable[[], Value]) -> Future[Value]:
 def until_refused(queue: KeyedQueue) -> Task[None]:
     """Submits until a task is refused, and gives that one; those before are taken out again."""
     queue.pause_key("probe")
-    while not (task := queue.run("probe", lambda cancel: None)).result.done():
-        queue.cancel(task.id)
-    return task
+
+    def refused() -> Task[None] | None:
+        task = queue.run("probe", lambda cancel: None)
+        return task if task.result.done() else (queue.cancel(task.id), None)[1]
+
+    return wait_for(refused, what="a refusal")

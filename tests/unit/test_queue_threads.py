@@ -9,6 +9,7 @@ import pytest
 
 from hereya_tf.queue.alarm import Alarm
 from hereya_tf.queue.crew import Crew
+from tests.fake_engine import wait_for
 
 PATIENCE = 30.0
 
@@ -75,10 +76,12 @@ def test_a_thread_that_waits_is_given_the_next_job() -> None:
     crew = Crew(lock, take=jobs.take, do=jobs.do, leave=leave, linger=PATIENCE)
     crew.launch(["first"])
     _, thread = jobs.next_done()
-    while True:
+
+    def handed_over() -> bool | None:
         with lock:
-            if crew.hand_over("second"):
-                break
+            return crew.hand_over("second") or None
+
+    wait_for(handed_over, what="a thread that waits")
 
     assert jobs.next_done() == ("second", thread)
     with lock:
@@ -97,15 +100,24 @@ def alarm() -> Iterator[Alarm]:
 
 def test_an_alarm_rings_in_the_order_of_time_on_one_thread(alarm: Alarm) -> None:
     rung: standard_queue.SimpleQueue[tuple[float, threading.Thread]] = standard_queue.SimpleQueue()
+    begun, gate = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        gate.wait(PATIENCE)
 
     def ring(seconds: float) -> Callable[[], None]:
         return lambda: rung.put((seconds, threading.current_thread()))
 
-    for seconds in (0.15, 0.05, 0.1, 0.0):
+    alarm.after(0, hold)
+    assert begun.wait(PATIENCE)
+    # All of them are due by then.
+    for seconds in (-1000, -3000, -2000):
         alarm.after(seconds, ring(seconds))
-    heard = [rung.get(timeout=PATIENCE) for _ in range(4)]
+    gate.set()
+    heard = [rung.get(timeout=PATIENCE) for _ in range(3)]
 
-    assert [seconds for seconds, _ in heard] == [0.0, 0.05, 0.1, 0.15]
+    assert [seconds for seconds, _ in heard] == [-3000, -2000, -1000]
     assert len({thread for _, thread in heard}) == 1
     heard[0][1].join(PATIENCE)
     alarm.after(0, ring(9.0))
