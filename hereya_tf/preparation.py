@@ -140,7 +140,7 @@ def prepare(
         warnings=(*request.warnings, *planned.warnings, *vain_wishes(request.redact, package, given)),
         explicit_engine=request.engine.is_given,
         bundle=bundle,
-        guards=request.guards.stricter(project.guards),
+        guards=request.guards.tightened_by(project.guards),
         callers_environment=environment,
     )
 

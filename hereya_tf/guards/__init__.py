@@ -40,15 +40,13 @@ class Guards(NamedTuple):
         """Whether a plan has to be judged before anything is changed."""
         return self != NO_GUARDS
 
-    def stricter(self, other: "Guards") -> "Guards":
-        """All that either of them forbids: of two limits the smaller, and every pattern."""
+    def tightened_by(self, other: "Guards") -> "Guards":
+        """These with another's limit and patterns, all that a package may add; the smaller limit holds."""
         limits = [limit for limit in (self.max_destroy, other.max_destroy) if limit is not None]
         known = {pattern.text for pattern in self.protect}
-        return Guards(
+        return self._replace(
             max_destroy=min(limits, key=lambda limit: limit.most, default=None),
             protect=(*self.protect, *(each for each in other.protect if each.text not in known)),
-            expect_no_changes=self.expect_no_changes or other.expect_no_changes,
-            policy=self.policy or other.policy,
         )
 
 

@@ -35,7 +35,7 @@ class _Automaton(NamedTuple):
 
 
 def protects(pattern: str, address: str) -> bool:
-    """Whether the pattern stands for the address. Takes time in proportion to the address."""
+    """Whether the pattern stands for the address. Takes time in proportion to both, whatever its wildcards."""
     automaton = _compiled(pattern)
     states = 1
     before_key = 0

@@ -11,7 +11,7 @@ _NOTHING = frozenset(("no-op", "read"))
 _HARMLESS = _NOTHING | {"create", "update"}
 # Versions of the format whose words are the same; a list that is called otherwise would look like no changes.
 _FORMATS = ("0.", "1.")
-# What is neither a resource nor an output, and is done by applying as well.
+# Neither a resource nor an output: actions that applying invokes, and what is put off to a later plan.
 _OTHERS = ("action_invocations", "deferred_changes")
 
 

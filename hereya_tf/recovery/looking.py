@@ -158,4 +158,5 @@ def _deeds(runs: Path, records: Sequence[RunRecord]) -> tuple[str, ...]:
         for sentence in deeds(Chapter(record, report_of(runs, record)))
     )
     earlier = len(told) - _DEEDS_TOLD
-    return told if earlier <= 0 else (f"{earlier} runs before these", *told[earlier:])
+    more = f"{earlier} earlier run{'' if earlier == 1 else 's'}, not named here"
+    return told if earlier <= 0 else (more, *told[earlier:])

@@ -18,7 +18,7 @@ from hereya_tf.failure.lock_info import lock_words
 from hereya_tf.recovery.proof import Verdict
 from hereya_tf.recovery.state_document import StateDocument
 
-_OF_ANOTHER = "if it is of another workspace: `hereya-tf recover` with `-w NAME`"
+_OF_ANOTHER = "if it is of another workspace, recover that one: its name is given with `-w`"
 
 
 class Kind(StrEnum):
@@ -219,7 +219,7 @@ def _no_copy(broken: BrokenState) -> Remainder:
     return Remainder(
         FailureClass.STATE_CORRUPT,
         f"there is no whole copy of `{broken.path}` that could take its place",
-        ("put an older copy in its place, of a backup of the disk perhaps", *without),
+        ("put an older copy in its place, from a backup of the disk for example", *without),
     )
 
 
@@ -276,7 +276,7 @@ def _gone(lost: Lost) -> Remainder:
     return Remainder(
         FailureClass.ERRORED_STATE,
         f"`{lost.path}` cannot be read any more, or holds no whole state",
-        ("put the file there again, of a backup of the disk perhaps", is_wanted),
+        ("put the file there again, from a backup of the disk for example", is_wanted),
     )
 
 
@@ -334,7 +334,7 @@ def _not_proven(lock: HeldLock, place: str) -> Remainder:
             f" `{_tf(place)} -- force-unlock -force {shlex.quote(identifier)}`"
         )
     by_hand.append(
-        "of a run that died with its machine: `--record FILE`, the file of its `--result-file`, proves it"
+        "if its run has died with its machine, what its `--result-file` wrote proves it: `--record FILE`"
     )
     return Remainder(
         FailureClass.STATE_LOCKED,

@@ -1,4 +1,4 @@
-"""What happened in a run that broke, in plain words."""
+"""What happened in a run that broke, in plain words (pure)."""
 
 import shlex
 from collections.abc import Iterator, Sequence

@@ -38,7 +38,7 @@ def story_lines(recovery: Recovery) -> Iterator[str]:
 def rest_lines(recovery: Recovery) -> Iterator[str]:
     """What has to be done by hand, and the command to do the broken run again."""
     if recovery.left:
-        yield from ("", "Not to be repaired from here:")
+        yield from ("", "To be done by hand:")
         for remainder in recovery.left:
             yield from _item("- ", f"{remainder.sentence}.")
             for hint in remainder.by_hand:
@@ -57,7 +57,7 @@ def closing_lines(recovery: Recovery, *, success: bool, dry_run: bool) -> Iterat
     elif dry_run:
         yield "Nothing was done: this was a dry run."
     else:
-        yield "That is repaired."
+        yield "All of that is repaired."
 
 
 def done_lines(recovery: Recovery) -> Iterator[str]:

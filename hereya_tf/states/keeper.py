@@ -15,7 +15,7 @@ from hereya_tf.states.unsaved import Unsaved, settle, unsaved_of
 
 
 class Care(Enum):
-    """How much a run minds: what WRITES, and MIGRATES, acts over no state that is missing or broken."""
+    """What a run makes of a state that is missing: READS warns, NONE says nothing, the others refuse."""
 
     WRITES = auto()
     MIGRATES = auto()
@@ -37,7 +37,7 @@ class StateKeeper:
         warn: Callable[[str], None],
     ) -> None:
         self.whereabouts = whereabouts
-        # Where the truth is, when it is not where it belongs.
+        # The file that holds the newest state, when that could not be saved.
         self.kept: Path | None = None
         self._directory = directory
         self._runs = directory.path.parent

@@ -34,7 +34,7 @@ def find_ruined(path: Path) -> LocalState | None:
 
 
 def find_orphan(state: Path) -> Path | None:
-    """The engine's backup of a local state that is gone, when there is something in it."""
+    """The engine's backup of a local state that is gone, when something stands in the first 16 MiB of it."""
     if os.path.lexists(state):
         return None
     backup = state.with_name(f"{state.name}.backup")

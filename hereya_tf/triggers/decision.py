@@ -96,7 +96,11 @@ def decide(delivery: WebhookDelivery, trigger: DeployTrigger, *, is_duplicate: b
             reason=f"A delivery of `{delivery.provider}`, not of `{trigger.provider}` — {_NOTHING}",
         )
     decisions = [_judge(event, trigger) for event in delivery.events]
-    return min(decisions, key=lambda decision: _BY_RELEVANCE.index(decision.word))
+    return min(
+        decisions,
+        key=lambda decision: _BY_RELEVANCE.index(decision.word),
+        default=should_deploy(None, trigger),
+    )
 
 
 def _judge(event: Event, trigger: DeployTrigger) -> Decision:
@@ -108,9 +112,7 @@ def _judge(event: Event, trigger: DeployTrigger) -> Decision:
         case Ping():
             return Decision(word=DecisionWord.PING, reason=f"A test of the webhook — {_NOTHING}")
         case Tag() | Deletion() if event.repository != trigger.repository:
-            return Decision(
-                word=DecisionWord.WRONG_REPOSITORY, reason=_wrong_repository(event.repository, trigger)
-            )
+            return Decision(word=DecisionWord.WRONG_REPOSITORY, reason=_wrong_repository(event, trigger))
         case Tag():
             return Decision(
                 word=DecisionWord.TAG, reason=f"`{event.tag}` is a tag, not a branch — {_NOTHING}"
@@ -125,7 +127,7 @@ def _judge(event: Event, trigger: DeployTrigger) -> Decision:
 
 def _judge_push(push: Push, trigger: DeployTrigger) -> tuple[DecisionWord, str]:
     if push.repository != trigger.repository:
-        return DecisionWord.WRONG_REPOSITORY, _wrong_repository(push.repository, trigger)
+        return DecisionWord.WRONG_REPOSITORY, _wrong_repository(push, trigger)
     if push.branch != trigger.branch:
         return (
             DecisionWord.WRONG_BRANCH,
@@ -146,8 +148,9 @@ def _judge_push(push: Push, trigger: DeployTrigger) -> tuple[DecisionWord, str]:
     return DecisionWord.DEPLOY, f"{_what(push)} — deploy commit {push.commit}{note}."
 
 
-def _wrong_repository(repository: str, trigger: DeployTrigger) -> str:
-    return f"Push to repository `{repository}`, not to `{trigger.repository}` — {_NOTHING}"
+def _wrong_repository(event: Push | Tag | Deletion, trigger: DeployTrigger) -> str:
+    what = "Push" if isinstance(event, Push) else "Change"
+    return f"{what} to repository `{event.repository}`, not to `{trigger.repository}` — {_NOTHING}"
 
 
 def _marker(message: str | None, markers: Sequence[str]) -> str | None:

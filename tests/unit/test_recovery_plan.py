@@ -133,10 +133,13 @@ def test_a_state_of_a_workspace_that_nobody_knows_is_stored_only_over_its_own_li
     assert kinds(plan_recovery(damage(unknown, stored=state(4)))) == [Kind.PUSH]
     assert (nowhere.acts, other.acts) == ((), ())
     assert nowhere.left[0].by_hand == (
-        "if it is of another workspace: `hereya-tf recover` with `-w NAME`",
+        "if it is of another workspace, recover that one: its name is given with `-w`",
         "if it is of this one: `hereya-tf tf ./shop --id prod -- state push /p/errored.tfstate`, and remove it",
     )
-    assert other.left[0].by_hand[0] == "if it is of another workspace: `hereya-tf recover` with `-w NAME`"
+    assert (
+        other.left[0].by_hand[0]
+        == "if it is of another workspace, recover that one: its name is given with `-w`"
+    )
 
 
 def test_what_was_stored_where_nothing_was_has_another_lineage_and_is_settled() -> None:
@@ -153,7 +156,7 @@ def test_a_file_that_is_gone_says_what_can_be_done_about_that() -> None:
 
     hints = [plan_recovery(damage(each)).left[0].by_hand for each in (noted, unknown)]
 
-    again = "put the file there again, of a backup of the disk perhaps"
+    again = "put the file there again, from a backup of the disk for example"
     assert hints == [
         (
             again,

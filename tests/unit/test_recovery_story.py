@@ -263,7 +263,7 @@ def test_lines_for_people_keep_what_is_to_be_copied_whole() -> None:
         "1. release the lock `1`.",
         "   Safe, because it is proven.",
         "",
-        "Not to be repaired from here:",
+        "To be done by hand:",
         "- not stored.",
         "  ask somebody",
         "",
@@ -297,7 +297,7 @@ def test_the_end_says_what_was_done() -> None:
     ]
     assert list(closing_lines(done, success=True, dry_run=False)) == [
         "done: release the lock `1`.",
-        "That is repaired.",
+        "All of that is repaired.",
     ]
     assert list(closing_lines(failed, success=False, dry_run=False)) == ["failed: release the lock `1`."]
 

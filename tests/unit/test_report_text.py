@@ -103,7 +103,7 @@ recovery:
   1. store the state.
      Safe, because the backend has an older one.
 
-  Not to be repaired from here:
+  To be done by hand:
   - the lock is not proven to be a dead run's.
     ask whoever holds it
 

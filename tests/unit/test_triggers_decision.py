@@ -126,7 +126,7 @@ def test_another_repository_or_branch_is_a_decision(push: Push, word: DecisionWo
         (
             "gitlab/push-tag",
             "wrong-repository",
-            "Push to repository `acme/platform/shop`, not to `acme/shop` — nothing to deploy.",
+            "Change to repository `acme/platform/shop`, not to `acme/shop` — nothing to deploy.",
         ),
         (
             "bitbucket/push-several",
