@@ -533,9 +533,13 @@ _of_a_package = st.builds(
     protect=st.lists(
         st.builds(Pattern, st.sampled_from("abc"), st.sampled_from(["--protect", "x:1"])), max_size=4
     ).map(tuple),
+    expect_no_changes=st.none(),
+    policy=st.none(),
 )
 _of_a_caller = st.builds(
-    Guards._replace, _of_a_package, expect_no_changes=st.none() | st.just("--expect-no-changes")
+    lambda limits, place: limits._replace(expect_no_changes=place),
+    _of_a_package,
+    st.none() | st.just("--expect-no-changes"),
 )
 
 
