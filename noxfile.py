@@ -45,3 +45,6 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "tests.bench.redaction")
     session.run("python", "-m", "tests.bench.engine_install")
     session.run("python", "-m", "tests.bench.plugin_storm")
+    session.run("python", "-m", "tests.bench.queue")
+    session.run("python", "-m", "tests.bench.outbox")
+    session.run("python", "-m", "tests.bench.outbox_storm")

@@ -38,7 +38,7 @@ from hereya_tf.report.fates import ACTING_OPERATIONS
 from hereya_tf.report.recovery_text import recovery_lines
 from hereya_tf.states.aftermath import ERRORED_STATE, set_aside
 from hereya_tf.states.local import is_in_use
-from hereya_tf.states.unsaved import Unsaved, settle, unsaved_of
+from hereya_tf.states.unsaved import Unsaved, settle
 
 _STDIN = 0
 _ERRORS: Mapping[str, type[HereyaError]] = {
@@ -72,7 +72,7 @@ class _Recovery:
 
     def run(self) -> None:
         wish = self._assignment.recovery
-        self._notes = self._find_notes()
+        self._notes = self._execution.keeper.notes()
         self._tell_story()
         plan = plan_recovery(self._look())
         self._tell_plan(plan)
@@ -84,10 +84,6 @@ class _Recovery:
             self._act(plan)
         if plan.left:
             raise _error(plan.left[0])
-
-    def _find_notes(self) -> tuple[Unsaved, ...]:
-        key, package, workspace = self._where.identity
-        return unsaved_of(self._runs.parent, key, package=package, workspace=workspace)
 
     def _tell_story(self) -> None:
         wanted = frozenset(note.run for note in self._notes)

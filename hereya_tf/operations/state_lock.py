@@ -1,4 +1,4 @@
-"""The lock on a state in a backend: who holds it, whose it is proven to be, and letting go of it."""
+"""The lock on a state in a backend: who holds it, whose it is proven to be, and letting go of it (I/O)."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -63,13 +63,13 @@ class StateLock:
         """
         first = self._look()
         if first is None or not first.is_own:
-            return first and first.info
+            return None if first is None else first.info
         second = self._look()
-        if second is not None and _is_left(first, second):
+        if second is not None and _is_left(first, second, f"{user_name()}@{host_name()}"):
             self._force(first.info["ID"])
             second = self._look()
         if second is None or not second.is_own:
-            return second and second.info
+            return None if second is None else second.info
         return {}
 
     def _look(self) -> _Sight | None:
@@ -84,7 +84,7 @@ class StateLock:
             execution.failed = None
             info = lock_holder(read_human_errors(error.stderr))
             shown = self._ask_server(info) if set(info) == {"ID"} else info
-            return _Sight(shown, _is_since(shown, began))
+            return _Sight(shown, _is_within(shown, began, time.time()))
         return None
 
     def _ask_server(self, info: Mapping[str, str]) -> Mapping[str, str]:
@@ -105,15 +105,14 @@ class StateLock:
         execution.run(Step.FORCE_UNLOCK, arguments, streams=False)
 
 
-def _is_since(info: Mapping[str, str], began: float) -> bool:
-    """Whether this is what a look that began then, in seconds since 1970, has written or would have."""
+def _is_within(info: Mapping[str, str], began: float, ended: float) -> bool:
+    """Whether this is what a look has written, or would have, from then to then, in seconds since 1970."""
     created = moment_of(info.get("Created", ""))
     is_look = info.get("Operation") == commands.LOCK_PROBE
-    return is_look and created is not None and began <= created.timestamp() <= time.time()
+    return is_look and created is not None and began <= created.timestamp() <= ended
 
 
-def _is_left(first: _Sight, second: _Sight) -> bool:
-    """Whether the second look has met the lock of the first, of this user on this host, which has ended."""
-    identifier, who = first.info.get("ID"), first.info.get("Who")
-    is_same = identifier is not None and identifier == second.info.get("ID")
-    return is_same and bool(user_name()) and who == f"{user_name()}@{host_name()}"
+def _is_left(first: _Sight, second: _Sight, who: str) -> bool:
+    """Whether the second look has met the lock of the first, which `who` we are has taken, and which has ended."""
+    identifier = first.info.get("ID")
+    return identifier is not None and identifier == second.info.get("ID") and first.info.get("Who") == who

@@ -1,4 +1,4 @@
-"""What happened in a run that broke, in plain words (pure)."""
+"""What happened in a run that broke, in plain words."""
 
 import shlex
 from collections.abc import Iterator, Sequence

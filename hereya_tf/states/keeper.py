@@ -163,7 +163,7 @@ class StateKeeper:
         """An engine has been made to push this file: what it holds is where it belongs."""
         pushed = self.whereabouts.package / file
         found = inspect_state(pushed)
-        for unsaved in self._notes():
+        for unsaved in self.notes():
             is_it = pushed.exists() and Path(unsaved.file).exists() and pushed.samefile(unsaved.file)
             is_later = found.lineage == unsaved.lineage and (found.serial or 0) >= (unsaved.serial or 0)
             if is_it or (found.lineage and is_later):
@@ -181,10 +181,11 @@ class StateKeeper:
         from hereya_tf.states.refusals import errored_file
 
         self.kept = self._errored
-        of_run = (unsaved.run for unsaved in self._notes() if Path(unsaved.file) == self._errored)
+        of_run = (unsaved.run for unsaved in self.notes() if Path(unsaved.file) == self._errored)
         raise errored_file(self._errored, self.local_state, next(of_run, None))
 
-    def _notes(self) -> tuple[Unsaved, ...]:
+    def notes(self) -> tuple[Unsaved, ...]:
+        """What is noted as not saved of this state. Raises ErroredState where that cannot be read."""
         key, package, workspace = self.whereabouts.identity
         return unsaved_of(self._runs.parent, key, package=package, workspace=workspace)
 
@@ -192,7 +193,7 @@ class StateKeeper:
         """What is noted as not saved, without what has been stored, or taken away, by hand."""
         local = self.local_state
         missing = []
-        for unsaved in self._notes():
+        for unsaved in self.notes():
             file = Path(unsaved.file)
             is_taken_away = file.name == ERRORED_STATE and not file.exists()
             if is_taken_away or (local is not None and preflight.is_stored(unsaved, local)):
