@@ -144,7 +144,9 @@ def _opened() -> "Iterator[OutboxStore | None]":
         yield None
         return
     except OSError as error:
-        raise BadInput(f"`{path}` cannot be looked at: {error.strerror}") from error
+        raise BadInput(
+            f"`{path}` cannot be looked at: {error.strerror}", "make it readable, or look as who owns it"
+        ) from error
     from hereya_tf.outbox import OutboxStore
 
     with OutboxStore(path) as store:
@@ -162,7 +164,10 @@ def _ids_to_retry(store: "OutboxStore | None", named: Sequence[str]) -> list[str
         if found is None:
             raise BadInput(f"there is no delivery `{each}`", "`hereya-tf outbox list --all` shows all")
         if found.state not in (State.DEAD, State.PENDING):
-            raise BadInput(f"`{each}` is {found.state}, there is nothing to try again")
+            raise BadInput(
+                f"`{each}` is {found.state}, there is nothing to try again",
+                "`hereya-tf outbox list --dead` shows what can be",
+            )
     return list(dict.fromkeys(named))
 
 

@@ -16,5 +16,5 @@ def webhook_path(name: str) -> str:
         part = ""
     # Browsers and proxies take these for the directory itself, or the one above, escaped or not.
     if part in ("", ".", ".."):
-        raise BadInput(f"`{name}` cannot be the name of a webhook")
+        raise BadInput(f"`{name}` cannot be the name of a webhook", "a word is best, such as `shop`")
     return f"/hooks/{part}"

@@ -53,12 +53,17 @@ class DeployTrigger:
     def __post_init__(self) -> None:
         object.__setattr__(self, "provider", parse_provider(self.provider))
         if not is_repository_name(self.repository):
-            raise BadInput(f"`{self.repository}` is not the name of a repository, such as `owner/name`")
+            raise BadInput(f"`{self.repository}` is not the name of a repository", "write `owner/name`")
         if not is_branch_name(self.branch):
-            raise BadInput(f"`{self.branch}` is not the name of a branch, such as `main`")
+            raise BadInput(
+                f"`{self.branch}` is not the name of a branch",
+                "write it without `refs/heads/`, such as `main`",
+            )
         for pattern in self.paths:
             if (why := why_no_pattern(pattern)) is not None:
-                raise BadInput(f"`{pattern}` is no pattern of paths: {why}")
+                raise BadInput(
+                    f"`{pattern}` is no pattern of paths: {why}", "such as `modules/network` or `**/*.tf`"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

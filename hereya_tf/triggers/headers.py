@@ -57,7 +57,10 @@ def _document(text: str, shown: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"`{shown}` is neither lines of headers nor JSON") from error
+        raise BadInput(
+            f"`{shown}` is neither lines of headers nor JSON",
+            "save them as they came: `Name: value`, one a line",
+        ) from error
 
 
 def _pairs(document: Any, shown: str) -> Iterator[tuple[str, str]]:
@@ -68,5 +71,8 @@ def _pairs(document: Any, shown: str) -> Iterator[tuple[str, str]]:
     for name, value in document.items():
         for each in value if isinstance(value, list) else [value]:
             if not isinstance(each, str):
-                raise BadInput(f"`{shown}` has a header whose value is neither a text nor a list of texts")
+                raise BadInput(
+                    f"`{shown}` has a header whose value is neither a text nor a list of texts",
+                    'such as `{"X-GitHub-Event": "push"}`',
+                )
             yield name, each

@@ -159,6 +159,7 @@ def test_retry_refuses_what_cannot_be_tried_again(
     cli: CommandLine, store: OutboxStore, ids: list[str]
 ) -> None:
     arrived = f"error: `{ids[4]}` is delivered, there is nothing to try again\n"
+    arrived += "hint: `hereya-tf outbox list --dead` shows what can be\n"
     unknown = "error: there is no delivery `evt_x`\nhint: `hereya-tf outbox list --all` shows all\n"
     stopped = (
         f"error: `{ids[3]}` cannot be tried again: the queue is stopped for the key `x`\n"

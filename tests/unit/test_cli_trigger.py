@@ -308,10 +308,11 @@ def test_an_option_that_is_missing_is_named(cli: CommandLine) -> None:
 
 def test_a_repository_or_pattern_that_could_never_be(check: Any) -> None:
     assert check("github/push", "--repository", "shop") == refused(
-        "`shop` is not the name of a repository, such as `owner/name`"
+        "`shop` is not the name of a repository", "write `owner/name`"
     )
     assert check("github/push", "--path", "**.tf") == refused(
-        "`**.tf` is no pattern of paths: `**` stands for whole directories: write `**/*.tf`, not `**.tf`"
+        "`**.tf` is no pattern of paths: `**` stands for whole directories: write `**/*.tf`, not `**.tf`",
+        "such as `modules/network` or `**/*.tf`",
     )
 
 

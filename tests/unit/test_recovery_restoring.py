@@ -46,6 +46,7 @@ def test_the_copy_takes_the_place_and_the_mode_and_the_broken_one_is_kept(
 ) -> None:
     kept = restore(state, copy, directory)
 
+    assert kept is not None
     assert (state.read_text(), mode(state), copy.exists()) == ('{"version": 4}', "0o664", True)
     assert (kept, kept.read_text(), mode(kept)) == (directory / "broken-state-1", "{", "0o600")
     assert names(state.parent) == ["terraform.tfstate"]
@@ -56,7 +57,18 @@ def test_nothing_that_was_kept_before_is_written_over(state: Path, copy: Path, d
 
     kept = restore(state, copy, directory)
 
+    assert kept is not None
     assert (kept.name, (directory / "broken-state-1").read_text()) == ("broken-state-2", "older")
+
+
+def test_a_state_that_is_gone_comes_back_for_its_owner_alone(
+    state: Path, copy: Path, directory: Path
+) -> None:
+    state.unlink()
+
+    kept = restore(state, copy, directory)
+
+    assert (kept, state.read_text(), mode(state)) == (None, '{"version": 4}', "0o600")
 
 
 def test_what_a_killed_recovery_left_beside_the_state_goes(state: Path, copy: Path, directory: Path) -> None:
