@@ -24,7 +24,10 @@ _ALL = 1_000_000_000
 
 @click.group("outbox", cls=HelpfulGroup)
 def outbox() -> None:
-    """Deliveries that have not arrived: list, retry, purge."""
+    """Deliveries that have not arrived: list, retry, purge.
+
+    They are in the file `outbox.db` of the state directory, which is where HEREYA_TF_STATE_DIR says.
+    """
 
 
 @outbox.command(
@@ -59,7 +62,9 @@ def list_(dead: bool, every: bool, limit: int, json_output: bool) -> None:
         snapshot = store.snapshot()
         states = _shown_states(snapshot, dead=dead, every=every)
         total = sum(snapshot.counts[state] for state in states)
-        found = sorted(each for state in states for each in store.by_state(state, limit))[:limit]
+        # One that is claimed between two of these looks is in both.
+        by_number = {each.number: each for state in states for each in store.by_state(state, limit)}
+        found = [by_number[number] for number in sorted(by_number)][:limit]
         if json_output:
             _print_json(store.clock(), snapshot, found)
         elif found:
@@ -86,15 +91,17 @@ def retry(delivery: tuple[str, ...], all_dead: bool, json_output: bool) -> None:
     if bool(delivery) == all_dead:
         raise Misuse("name either deliveries or --all-dead", "`hereya-tf outbox list` shows what there is")
     with _opened() as store:
-        ids = _ids_to_retry(store, delivery)
+        ids, of_stopped_keys = _ids_to_retry(store, delivery)
         revived = [each for each in ids if store is not None and _revive(store, each)]
     if json_output:
         print_document({"retried": revived})
     else:
         for each in revived:
             click.echo(f"`{each}` is to be delivered")
-        if not revived:
+        if not revived and not of_stopped_keys:
             click.echo("nothing is dead")
+    if of_stopped_keys:
+        click.echo(f"left out: {of_stopped_keys} whose key is stopped", err=True)
 
 
 @outbox.command(
@@ -153,12 +160,18 @@ def _opened() -> "Iterator[OutboxStore | None]":
         yield store
 
 
-def _ids_to_retry(store: "OutboxStore | None", named: Sequence[str]) -> list[str]:
-    """The named deliveries, each of which can be tried again, or all dead ones. Raises BadInput."""
+def _ids_to_retry(store: "OutboxStore | None", named: Sequence[str]) -> tuple[list[str], int]:
+    """The named deliveries, each of which can be tried again, or all dead ones but those of stopped keys.
+
+    And how many these are. Raises BadInput.
+    """
     from hereya_tf.outbox import State
 
     if not named:
-        return [] if store is None else [each.id for each in store.by_state(State.DEAD, _ALL)]
+        dead = () if store is None else store.by_state(State.DEAD, _ALL)
+        stopped = () if store is None else store.snapshot().stopped_keys
+        open_ = [each.id for each in dead if each.key not in stopped]
+        return open_, len(dead) - len(open_)
     for each in named:
         found = None if store is None else store.get(each)
         if found is None:
@@ -168,7 +181,7 @@ def _ids_to_retry(store: "OutboxStore | None", named: Sequence[str]) -> list[str
                 f"`{each}` is {found.state}, there is nothing to try again",
                 "`hereya-tf outbox list --dead` shows what can be",
             )
-    return list(dict.fromkeys(named))
+    return list(dict.fromkeys(named)), 0
 
 
 def _revive(store: "OutboxStore", delivery_id: str) -> bool:

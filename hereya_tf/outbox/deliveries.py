@@ -5,12 +5,15 @@ the clock that the store's callers give to `claim` and `settle`.
 """
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from hereya_tf import exact
 from hereya_tf.outbox.errors import OutboxError
 
+# Whoever reads it may have used up most of what Python lets functions nest: 1,000.
+_DEEPEST = 400
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -107,12 +110,33 @@ class Renewal(StrEnum):
 
 def encode(value: Any, what: str) -> str:
     """A JSON value as text that can be stored and read back; raises OutboxError, which says `what` it was."""
+    if _is_too_deep(value):
+        raise OutboxError(
+            f"the {what} is no JSON value: it is more than {_DEEPEST} levels deep, or holds itself"
+        )
     try:
         text = _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", exact.dumps(value))
         exact.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise OutboxError(f"the {what} is no JSON value: {error}") from error
     return text
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner = [each for outer in level for each in _members(outer) if isinstance(each, dict | list | tuple)]
+        if not inner:
+            return False
+        # What is there twice is looked at once: one that holds itself twice would be there ever more often.
+        level = list({id(each): each for each in inner}.values())
+    return True
+
+
+def _members(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def decode(text: str | None) -> Any:

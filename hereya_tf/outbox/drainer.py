@@ -1,10 +1,10 @@
 """Draining: deliveries are claimed, handed to their handler through the keyed queue, and settled (I/O)."""
 
-import contextlib
 import functools
 import os
 import random as chance
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
@@ -54,7 +54,8 @@ class Drainer:
     Claims are held for `claim_ttl` milliseconds and renewed while the handler runs; when one is lost, or when
     somebody asks for the end of the delivery, `cancel` is set. A delivery may be handled again after a crash.
     `on_trouble` hears sentences about what goes wrong with the outbox itself, and about hooks that raise.
-    `clock` is in milliseconds, the store's own unless given; `random` gives numbers from 0 to 1.
+    `clock` is in milliseconds, the store's own unless given; `random` gives numbers from 0 to 1. Raises ValueError
+    for a width or a claim_ttl below 1.
     """
 
     def __init__(
@@ -72,6 +73,8 @@ class Drainer:
         drainer_id: str | None = None,
         poll: float = _POLL,
     ) -> None:
+        if claim_ttl < 1:
+            raise ValueError(f"claim_ttl is {claim_ttl}, a claim has to be held for at least 1 millisecond")
         self._store = store
         self._handler = handler
         self._width = width
@@ -131,16 +134,24 @@ class Drainer:
         self._stopping.set()
         self._wake.set()
         self._store.unlisten(self._wake.set)
-        if self._thread is not None:
-            self._thread.join()
-        if not self._flights.wait_for_none(deadline):
+        if not self._has_ended(deadline):
             self._ending.set()
             self._flights.cancel_all()
-            self._flights.wait_for_none(grace)
+            self._has_ended(grace)
         left = self._flights.ids
         self._ending.set()
         self._queue.stop(0 if left else None)
         return Stopped(_difference(self._drained, before), left)
+
+    def _has_ended(self, seconds: float) -> bool:
+        """Whether nothing is claimed, and nothing is under way, any more, after so many seconds at most."""
+        began = time.monotonic()
+        if self._thread is not None:
+            # It may be with a hook of the caller's, or wait for the file.
+            self._thread.join(min(max(0.0, seconds), threading.TIMEOUT_MAX))
+            if self._thread.is_alive():
+                return False
+        return self._flights.wait_for_none(seconds - (time.monotonic() - began))
 
     def _go_on(self) -> None:
         pause = self._poll
@@ -148,8 +159,8 @@ class Drainer:
             self._wake.clear()
             try:
                 self._fill()
-            except Exception as error:  # noqa: BLE001 - whatever it is, draining goes on
-                self._on_trouble(f"nothing can be claimed: {error}")
+            except BaseException as error:  # noqa: BLE001 - whatever it is, draining goes on
+                self._on_trouble(f"nothing can be claimed: {_told(error)}")
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 self._stopping.wait(pause)
             else:
@@ -162,6 +173,9 @@ class Drainer:
         while len(self._flights) < self._width and not self._stopping.is_set():
             claimed = self._store.claim(self._clock(), self._claim_ttl, claimer=self.id)
             if claimed is None or claimed.claim_token is None:
+                break
+            if self._ending.is_set():  # `stop` has not waited for this claim
+                self._store.settle(claimed.id, Released(), claimed.claim_token)
                 break
             flight = self._flights.begin(claimed, claimed.claim_token)
             task = self._queue.run(claimed.key, self._deliver, flight)
@@ -186,7 +200,7 @@ class Drainer:
             if state is State.DEAD:
                 self._announce()
         except Exception as error:  # noqa: BLE001 - its lease runs out, and somebody tries again
-            self._on_trouble(f"`{flight.delivery.id}` could not be settled: {error}")
+            self._on_trouble(f"`{flight.delivery.id}` could not be settled: {_told(error)}")
         finally:
             self._flights.end(flight)
             self._wake.set()
@@ -209,7 +223,7 @@ class Drainer:
         try:
             result = self._handler(cancel, delivery)
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises is a failed delivery
-            return self._after_failure(delivery, str(error) or type(error).__name__)
+            return self._after_failure(delivery, _told(error))
         try:
             encode(result, "result")
         except OutboxError as error:
@@ -245,13 +259,18 @@ class Drainer:
         for letter in self._store.take_dead_letters():
             try:
                 self._on_dead(letter)
-            except Exception as error:  # noqa: BLE001 - the hook is the caller's
-                self._on_trouble(f"the dead-letter hook has failed for `{letter.id}`: {error}")
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - the hook is the caller's
+                self._on_trouble(f"the dead-letter hook has failed for `{letter.id}`: {_told(error)}")
 
     def _on_trouble(self, sentence: str) -> None:
-        # Whoever hears of it has no say in whether draining goes on.
-        with contextlib.suppress(Exception):
+        try:
             self._hears_of_trouble(sentence)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001, S110 - whoever hears of it has no say in whether draining goes on
+            pass
 
     def _count(self, patch: Patch, state: State) -> None:
         with self._counting:
@@ -265,6 +284,14 @@ class Drainer:
                     self._drained = counts._replace(released=counts.released + 1)
                 case _:
                     self._drained = counts._replace(retried=counts.retried + 1)
+
+
+def _told(error: BaseException) -> str:
+    """What an error says; its class where it says nothing, or cannot."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - the error is a handler's
+        return type(error).__name__
 
 
 def _difference(now: Drained, before: Drained) -> Drained:

@@ -93,6 +93,14 @@ def gone(path: Path) -> OutboxError:
     )
 
 
+def unstorable(path: Path, text: str) -> OutboxError:
+    """The error for a number or a text that SQLite has no place for."""
+    return OutboxError(
+        f"`{path}` cannot hold such a value, nor look for it: {text}",
+        "texts have to be valid Unicode, numbers at most 64 bits",
+    )
+
+
 def closed(path: Path) -> OutboxError:
     """The error for a store that was closed before."""
     return OutboxError(f"the outbox `{path}` is closed")

@@ -85,8 +85,13 @@ class OutboxFile:
 
     def close(self) -> None:
         """Give the file back; a second call does nothing."""
+        if self._process != os.getpid():
+            # The lock may have been held, for ever, when this child was forked.
+            self._lock = threading.Lock()
+            self._closed = True
+            return
         with self._lock:
-            if not self._closed and self._process == os.getpid():
+            if not self._closed:
                 self._connection.close()
             self._closed = True
 
@@ -209,6 +214,8 @@ def _explained(path: Path) -> Iterator[None]:
         if error.errno in _NO_ROOM:
             raise errors.no_room(path) from error
         raise errors.shut(path, error.strerror or str(error)) from error
+    except (OverflowError, UnicodeEncodeError) as error:
+        raise errors.unstorable(path, str(error)) from error
 
 
 def _begin(connection: "sqlite3.Connection") -> None:

@@ -102,7 +102,9 @@ class Flights:
     def wait_for_none(self, seconds: float) -> bool:
         """Whether nothing is under way any more, after so many seconds at most."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._flying, seconds)
+            return self._changed.wait_for(
+                lambda: not self._flying, min(max(0.0, seconds), threading.TIMEOUT_MAX)
+            )
 
     def look_after(self, now: int) -> None:
         """Renew what is due, and tell handlers what has become of their claims."""
@@ -148,7 +150,7 @@ class Flights:
         while self._is_needed():
             try:
                 self.look_after(self._clock())
-            except Exception as error:  # noqa: BLE001 - without this thread every claim would be lost
+            except BaseException as error:  # noqa: BLE001 - without this thread every claim would be lost
                 self._on_trouble(f"claims cannot be renewed: {error}")
             idle.wait(pause)
 

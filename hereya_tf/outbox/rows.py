@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from hereya_tf.outbox.deliveries import Cause, Delivery, State, decode
+from hereya_tf.outbox.errors import OutboxError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -24,12 +25,18 @@ def fetch_one(connection: "sqlite3.Connection", where: str, *values: object) -> 
 
 
 def delivery(row: tuple[Any, ...]) -> Delivery:
-    """One row, decoded. Raises OutboxError when it holds what is no JSON."""
+    """One row, decoded. Raises OutboxError when it holds what is no JSON, or a word that is not known."""
     plain = Delivery(*row)
+    try:
+        state, cause = State(plain.state), None if plain.cause is None else Cause(plain.cause)
+    except ValueError as error:
+        raise OutboxError(
+            f"the outbox holds a delivery with a word that is not known: {error}", "upgrade hereya-tf"
+        ) from error
     return plain._replace(
         payload=decode(row[4]),
-        state=State(plain.state),
+        state=state,
         cancel_requested=bool(plain.cancel_requested),
         result=decode(row[12]),
-        cause=None if plain.cause is None else Cause(plain.cause),
+        cause=cause,
     )

@@ -1,10 +1,13 @@
 """Threads that take one piece of work after another (I/O)."""
 
+import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
+
+from hereya_tf.queue.errors import QueueError
 
 Work = TypeVar("Work")
 
@@ -30,8 +33,17 @@ class Crew(Generic[Work]):
         self._do = do
         self._leave = leave
         self._linger = linger
+        self._process = os.getpid()
         self._waiting = 0
         self._handed_out: SimpleQueue[Work] = SimpleQueue()
+
+    def check_process(self) -> None:
+        """Raise QueueError in a child that was forked: the threads have stayed with the parent."""
+        if self._process != os.getpid():
+            raise QueueError(
+                "the queue is of the process that this one was forked from",
+                "make a queue in the child as well",
+            )
 
     def hand_out(self) -> list[Work]:
         """Give work to threads that wait for it; returns what has to be launched, when `lock` is free."""

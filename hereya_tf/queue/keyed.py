@@ -98,8 +98,9 @@ class KeyedQueue:
         """Submit a call of `handler(cancel, *args)` and return at once.
 
         A task without a key waits for no other task. A task that is refused has a result that fails with
-        QueueStoppedError or QueueKeyStoppedError.
+        QueueStoppedError or QueueKeyStoppedError. Raises QueueError in a process that was forked.
         """
+        self._crew.check_process()
         future: Future[Value] = new_future()
         work = _Work(lambda cancel: handler(cancel, *args, **kwargs), future)
         refusal, homeless = None, list[_Attempt]()
@@ -286,7 +287,7 @@ class KeyedQueue:
         try:
             if isinstance(error, Exception) and self._backs_off(attempt.start):
                 return
-        except Exception as fault:  # noqa: BLE001 - `backoff` is the caller's, or there can be no more threads
+        except BaseException as fault:  # noqa: BLE001 - `backoff` is the caller's, or there can be no more threads
             fault.__cause__ = error
             error = fault
         self._end(attempt, error)

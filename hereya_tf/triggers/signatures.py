@@ -19,7 +19,7 @@ def verify_webhook(
     provider: Provider | str,
     headers: Headers,
     body: bytes,
-    secrets: str | Iterable[str] | None,
+    secrets: str | Iterable[str | None] | None,
     *,
     now: float | None = None,
 ) -> None:
@@ -27,7 +27,7 @@ def verify_webhook(
 
     One secret or several, of which any will do, so that one can be replaced. What says when it was signed has to be
     within five minutes of `now`, in seconds since 1970: the system's clock, unless it is given. Raises
-    PipelineError: UNSUPPORTED_PROVIDER, NO_SECRET when all of them are blank, BAD_SIGNATURE else.
+    PipelineError: UNSUPPORTED_PROVIDER, NO_SECRET when all of them are blank or None, BAD_SIGNATURE else.
     """
     known = parse_provider(provider)
     usable = _usable(secrets)
@@ -53,11 +53,11 @@ def verify_webhook(
             assert_never(known)
 
 
-def _usable(secrets: str | Iterable[str] | None) -> tuple[str, ...]:
+def _usable(secrets: str | Iterable[str | None] | None) -> tuple[str, ...]:
     # A text is a sequence too: of its letters.
     given = (secrets,) if isinstance(secrets, str) else tuple(secrets or ())
     # With a key that is empty anybody can sign.
-    return tuple(secret for secret in given if secret.strip())
+    return tuple(secret for secret in given if secret is not None and secret.strip())
 
 
 def _verify_digest(

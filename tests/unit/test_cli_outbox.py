@@ -155,6 +155,24 @@ def test_retry_revives_everything_that_is_dead(cli: CommandLine, store: OutboxSt
     assert document(cli("outbox", "retry", "--all-dead", "--json")) == {"retried": []}
 
 
+def test_a_stopped_key_does_not_keep_the_other_dead_from_being_revived(
+    cli: CommandLine, store: OutboxStore, ids: list[str]
+) -> None:
+    store.stop_key("app:web:prod")
+    before = len(store.by_state(State.DEAD, 9))
+
+    result = cli("outbox", "retry", "--all-dead")
+    assert result == Result(0, f"`{ids[3]}` is to be delivered\n", "left out: 2 whose key is stopped\n")
+    assert len(store.by_state(State.DEAD, 9)) == before - 1
+    assert cli("outbox", "retry", "--all-dead") == Result(0, "", "left out: 2 whose key is stopped\n")
+
+
+def test_an_id_that_no_outbox_can_hold_is_refused(cli: CommandLine, store: OutboxStore) -> None:
+    result = cli("outbox", "retry", "evt_\udcff")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "Traceback" not in result.stderr
+
+
 def test_retry_refuses_what_cannot_be_tried_again(
     cli: CommandLine, store: OutboxStore, ids: list[str]
 ) -> None:

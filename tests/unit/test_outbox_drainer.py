@@ -16,6 +16,7 @@ from hereya_tf.errors import FailureClass
 from hereya_tf.outbox import (
     Backoff,
     Cause,
+    Dead,
     Delivered,
     Delivery,
     Drained,
@@ -207,14 +208,64 @@ def test_a_hook_that_raises_is_told_of_and_ends_nothing(box: Outbox, drainer: Ma
     assert sorted(troubles) == sorted(f"the dead-letter hook has failed for `{each}`: broken" for each in ids)
 
 
-def test_an_error_without_words_has_its_name(box: Outbox, drainer: Make) -> None:
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("nothing can be said")
+
+
+@pytest.mark.behaviour("O8")
+@pytest.mark.parametrize("error", [ZeroDivisionError(), Mute()], ids=["says nothing", "cannot be told"])
+def test_an_error_without_words_has_its_name(box: Outbox, drainer: Make, error: Exception) -> None:
     ids = box.fill("a", attempts=1)
 
     def handle(cancel: CancelToken, delivery: Delivery) -> None:
-        raise ZeroDivisionError
+        raise error
 
-    drainer(handle).drain()
-    assert box.read(ids[0]).last_error == "ZeroDivisionError"
+    assert drainer(handle).drain() == Drained(dead=1)
+    assert box.read(ids[0]).last_error == type(error).__name__
+
+
+@pytest.mark.behaviour("O8")
+def test_hooks_that_would_end_their_thread_end_nothing(tmp_path: Path, drainer: Make) -> None:
+    def leave(*_: object) -> None:
+        raise SystemExit(3)
+
+    def handle(cancel: CancelToken, delivery: Delivery) -> object:
+        if delivery.payload == "fails":
+            raise ValueError
+        return object()  # no JSON: somebody is told
+
+    with OutboxStore(tmp_path / "outbox.db") as store:
+        # Announced by the thread that claims, and by the one that has delivered it.
+        crashed = store.append("crashed", attempts=1)
+        claimed = store.claim(store.clock(), 1)
+        assert claimed is not None
+        store.settle(claimed.id, Dead("gone"), token(claimed))
+        store.append("fails", attempts=1)
+        arrived = store.append("arrives")
+        drainer(handle, store, on_dead=leave, on_trouble=leave).start()
+        wait_for(lambda: store.snapshot().counts[State.DELIVERED] == 1)
+        late = store.append("later")
+        wait_for(lambda: store.snapshot().counts[State.DELIVERED] == 2)
+
+        assert [each.id for each in store.by_state(State.DELIVERED, 9)] == [arrived.id, late.id]
+        assert store.by_state(State.DEAD, 1)[0].id == crashed.id
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError], ids=["on_dead", "on_trouble"])
+def test_who_interrupts_a_hook_interrupts_the_drain(
+    box: Outbox, drainer: Make, error: type[BaseException]
+) -> None:
+    box.settle(box.fill("a")[0], Dead("gone"), token(box.take()))
+
+    def fail(_dead: Delivery) -> None:
+        raise error
+
+    def interrupt(_sentence: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        drainer(lambda cancel, delivery: None, on_dead=fail, on_trouble=interrupt).drain()
 
 
 def test_a_result_that_is_no_json_is_not_delivered_twice_for_that(box: Outbox, drainer: Make) -> None:
@@ -360,6 +411,70 @@ def test_what_does_not_end_is_reported_and_its_claim_kept(box: Outbox, drainer: 
     assert box.has_nothing()
     gate.leave.set()
     wait_for(lambda: box.read(ids[0]).state is State.DELIVERED)
+
+
+def test_stop_keeps_its_deadline_whatever_a_hook_is_at(box: Outbox, drainer: Make) -> None:
+    box.settle(box.fill("a")[0], Dead("gone"), token(box.take()))
+    gate, ended = Gate(), threading.Event()
+
+    def announce(_dead: Delivery) -> None:
+        gate.entered.set()
+        gate.leave.wait(PATIENCE)
+        ended.set()
+
+    draining = drainer(lambda cancel, delivery: None, on_dead=announce)
+    draining.start()
+    assert gate.entered.wait(PATIENCE)
+
+    assert (draining.stop(0.05, grace=0.05), ended.is_set()) == (Stopped(Drained(), ()), False)
+    gate.leave.set()
+
+
+class Slow(Outbox):
+    """Who claims from it has to wait for the answer."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.claimed, self.answer = threading.Event(), threading.Event()
+
+    def claim(self, now: int, claim_ttl: int, *, claimer: str | None = None) -> Delivery | None:
+        found = super().claim(now, claim_ttl, claimer=claimer)
+        self.claimed.set()
+        assert self.answer.wait(PATIENCE)
+        return found
+
+
+def test_a_claim_that_stop_has_not_waited_for_is_given_back(tmp_path: Path, drainer: Make) -> None:
+    troubles: list[str] = []
+    with Slow(tmp_path) as slow:
+        ids = slow.fill("a")
+        draining = drainer(lambda cancel, delivery: None, slow, on_trouble=troubles.append)
+        draining.start()
+        assert slow.claimed.wait(PATIENCE)
+
+        assert draining.stop(0, grace=0.05) == Stopped(Drained(), ())
+        assert slow.read(ids[0]).state is State.DELIVERING
+        slow.answer.set()
+        wait_for(lambda: slow.read(ids[0]).state is State.PENDING)
+        assert (slow.read(ids[0]).attempts, troubles) == (0, [])
+
+
+@pytest.mark.parametrize("deadline", [float("inf"), 1e30, float("nan"), -1])
+def test_any_number_is_a_deadline(box: Outbox, drainer: Make, deadline: float) -> None:
+    box.fill("a")
+    gate = Gate()
+    draining = drainer(gate)
+    draining.start()
+    assert gate.entered.wait(PATIENCE)
+    gate.leave.set()
+
+    assert draining.stop(deadline, grace=PATIENCE).is_complete
+
+
+@pytest.mark.parametrize("numbers", [{"width": 0}, {"claim_ttl": 0}], ids=repr)
+def test_a_drainer_without_slots_or_leases_is_refused(box: Outbox, numbers: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"ha(s|ve) to be"):
+        Drainer(box, lambda cancel, delivery: None, **numbers)  # type: ignore[arg-type]
 
 
 def test_an_outbox_that_cannot_be_used_ends_a_drain_with_its_error(box: Outbox, drainer: Make) -> None:

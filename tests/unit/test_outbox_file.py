@@ -397,11 +397,20 @@ def append_and_close(store: OutboxStore) -> None:
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_that_only_closes_leaves_the_parents_connection_alone(path: Path) -> None:
     with OutboxStore(path) as store:
-        child = multiprocessing.get_context("fork").Process(target=store.close)
+        # Whatever another thread was at in the moment of the fork.
+        store._file._lock.acquire()
+        child = multiprocessing.get_context("fork").Process(target=close_and_append, args=(store,))
         child.start()
+        store._file._lock.release()
         child.join(60)
 
         assert (child.exitcode, store.append(1).is_new) == (0, True)
+
+
+def close_and_append(store: OutboxStore) -> None:
+    store.close()
+    with pytest.raises(OutboxError, match="is closed"):
+        store.append(1)
 
 
 def test_a_network_file_system_is_refused_before_anything_is_written(path: Path) -> None:

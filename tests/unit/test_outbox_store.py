@@ -1,10 +1,12 @@
 """The outbox keeps what it was given, hands it out in order, and believes nobody without a claim."""
 
+import contextlib
 import json
 import re
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -330,6 +332,52 @@ def test_what_is_nested_too_deeply_to_be_read_again_is_refused(box: Outbox) -> N
         box.append(payload)
     while payload:  # or the interpreter falls over it
         payload = payload[0]
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_a_payload_that_holds_itself_is_refused(box: Outbox, again: int) -> None:
+    payload: list[Any] = []
+    payload += [{"self": payload}] * again
+
+    with pytest.raises(OutboxError, match="the payload is no JSON value: it is more than 400 levels deep"):
+        box.append(payload)
+    payload.clear()
+
+
+def test_what_is_almost_too_deep_can_be_read_in_the_depths_of_a_program(box: Outbox) -> None:
+    payload: list[Any] = []
+    for _ in range(399):
+        payload = [payload]
+    made = box.append(payload)
+
+    def read(depth: int) -> Any:
+        return read(depth - 1) if depth else box.read(made.id).payload
+
+    assert read(200) == payload
+
+
+@pytest.mark.behaviour("O10")
+def test_what_has_no_place_in_a_file_is_an_error_of_the_outbox(box: Outbox) -> None:
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: box.get("\udcff"),
+        lambda: box.settle("\udcff", Delivered(), "token"),
+        lambda: box.claim(2**64, 1),
+        lambda: box.by_state(State.DEAD, 2**64),
+    )
+    for act in acts:
+        with pytest.raises(OutboxError, match="cannot hold such a value"):
+            act()
+
+
+@pytest.mark.parametrize("column", ["state", "cause"])
+def test_a_word_that_is_not_known_is_an_error_of_the_outbox(box: Outbox, column: str) -> None:
+    made = box.append(1)
+    with contextlib.closing(sqlite3.connect(box.path)) as connection:
+        connection.execute(f"update delivery set {column} = 'frozen'")
+        connection.commit()
+
+    with pytest.raises(OutboxError, match="'frozen' is not a valid"):
+        box.get(made.id)
 
 
 def test_numbers_keep_every_digit(box: Outbox) -> None:

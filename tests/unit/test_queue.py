@@ -1,6 +1,8 @@
 """The keyed queue, in threads: order, keys, attempts, cancelling, pausing, stopping."""
 
 import asyncio
+import multiprocessing
+import os
 import queue as standard_queue
 import subprocess
 import sys
@@ -269,6 +271,24 @@ def test_a_queue_without_slots_or_attempts_is_refused(numbers: dict[str, int]) -
         KeyedQueue(**numbers)  # type: ignore[arg-type]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_is_told_that_the_queue_is_not_its_own() -> None:
+    queue = KeyedQueue()
+    assert value_of(queue.run("db", value, 1)) == 1  # a thread waits for more now, in this process only
+    child = multiprocessing.get_context("fork").Process(target=run_in_child, args=(queue,))
+    child.start()
+    child.join(PATIENCE)
+
+    assert child.exitcode == 0
+    assert value_of(queue.run("db", value, 2)) == 2
+
+
+def run_in_child(queue: KeyedQueue) -> None:
+    with pytest.raises(QueueError, match="forked"):
+        queue.run("db", value, 1)
+
+
 def test_threads_without_work_end_and_new_work_gets_new_ones() -> None:
     queue = KeyedQueue()
     thread = value_of(queue.run("db", lambda cancel: threading.current_thread()))
@@ -407,9 +427,8 @@ def test_a_key_that_is_stopped_while_the_wait_is_decided_has_no_further_attempt(
     assert happened == ["attempt", "0 rejected"]
 
 
-def test_a_backoff_that_raises_fails_the_task_and_names_the_handlers_error() -> None:
-    fault = ZeroDivisionError()
-
+@pytest.mark.parametrize("fault", [ZeroDivisionError(), SystemExit(3)], ids=repr)
+def test_a_backoff_that_raises_fails_the_task_and_names_the_handlers_error(fault: BaseException) -> None:
     def backoff(attempt: int) -> float:
         raise fault
 

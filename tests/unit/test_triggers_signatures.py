@@ -4,6 +4,7 @@ import base64
 import datetime
 import hmac
 import time
+from typing import Any
 
 import pytest
 import standardwebhooks
@@ -33,7 +34,7 @@ def refusal(
     provider: str,
     headers: Headers,
     body: bytes,
-    secrets: str | tuple[str, ...] | None,
+    secrets: str | tuple[str | None, ...] | None,
     *,
     now: float = SIGNED_AT,
 ) -> PipelineError:
@@ -129,11 +130,26 @@ def test_a_header_that_is_there_twice_with_one_value_is_taken() -> None:
     verify_webhook("github", [("X-Hub-Signature-256", good)] * 2, b"{}", "s", now=0)
 
 
+def test_thousands_of_signatures_in_one_header_cost_no_more_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies_hashed = []
+    real = hmac.new
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        bodies_hashed.append(1)
+        return real(*arguments, **options)
+
+    headers = {**VECTOR_HEADERS, "webhook-signature": "v1,AAAA " * 5_000}
+    monkeypatch.setattr(hmac, "new", counted)
+
+    error = refusal("generic", headers, VECTOR_BODY, (VECTOR_SECRET, VECTOR_SECRET), now=VECTOR_TIME)
+    assert (error.code, len(bodies_hashed)) == (BAD, 2)
+
+
 @pytest.mark.behaviour("P4")
 @pytest.mark.parametrize("provider", list(Provider))
-@pytest.mark.parametrize("secrets", [None, "", " \n", (), ("", " ")], ids=repr)
+@pytest.mark.parametrize("secrets", [None, "", " \n", (), ("", " "), ("", None)], ids=repr)
 def test_without_a_secret_nothing_is_accepted(
-    provider: Provider, secrets: str | tuple[str, ...] | None
+    provider: Provider, secrets: str | tuple[str | None, ...] | None
 ) -> None:
     empty = "sha256=" + digest("", b"{}")
     headers = {
