@@ -15,7 +15,7 @@ def bitbucket_events(headers: Headers, body: bytes) -> tuple[Event, ...]:
     """What a delivery of Bitbucket's tells: one event for each ref. It never lists the files that were changed."""
     match find_header(headers, "X-Event-Key"):
         case None:
-            raise malformed("it has no `X-Event-Key` header", "is it a delivery of that provider?")
+            raise malformed("the delivery has no `X-Event-Key` header", "is it a delivery of that provider?")
         case "repo:push":
             return _cloud(read_object(body))
         case "repo:refs_changed":

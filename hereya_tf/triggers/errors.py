@@ -26,4 +26,5 @@ class PipelineError(HereyaError):
 
 def malformed(sentence: str, *hints: str) -> PipelineError:
     """The error for what is no delivery of its provider, or a broken one."""
-    return PipelineError(PipelineErrorCode.MALFORMED_EVENT, sentence, *hints)
+    told = hints or ("compare it with what its sender has kept of the delivery",)
+    return PipelineError(PipelineErrorCode.MALFORMED_EVENT, sentence, *told)

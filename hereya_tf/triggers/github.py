@@ -30,7 +30,7 @@ def gitea_events(headers: Headers, body: bytes) -> tuple[Event, ...]:
 
 def _required(value: str | None, name: str) -> str:
     if value is None:
-        raise malformed(f"it has no `{name}` header", "is it a delivery of that provider?")
+        raise malformed(f"the delivery has no `{name}` header", "is it a delivery of that provider?")
     return value
 
 

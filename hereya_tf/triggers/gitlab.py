@@ -21,14 +21,16 @@ def gitlab_events(headers: Headers, body: bytes) -> tuple[Event, ...]:
     """
     hook = find_header(headers, "X-Gitlab-Event")
     if hook is None:
-        raise malformed("it has no `X-Gitlab-Event` header", "is it a delivery of that provider?")
+        raise malformed("the delivery has no `X-Gitlab-Event` header", "is it a delivery of that provider?")
     if hook not in (*_KINDS, _SYSTEM_HOOK):
         return (OtherEvent(),)
     document = read_object(body)
     kind = find(document, "object_kind") or find(document, "event_name")
     if hook in _KINDS and kind != _KINDS[hook]:
         # The header is not signed, the body may be.
-        raise malformed("its `X-Gitlab-Event` header and its `object_kind` contradict each other")
+        raise malformed(
+            "the header `X-Gitlab-Event` and the `object_kind` of the delivery contradict each other"
+        )
     return (_push(document) if kind in _KINDS.values() else OtherEvent(),)
 
 

@@ -85,7 +85,9 @@ def _verify_gitlab(headers: Headers, body: bytes, secrets: Sequence[str], *, now
     spellings = _spellings(_signature(headers, "X-Gitlab-Token"))
     fitting = [hmac.compare_digest(_bytes(secret.strip()), each) for secret in secrets for each in spellings]
     if not any(fitting):
-        raise _refused("the token in `X-Gitlab-Token` is not the secret")
+        raise _refused(
+            "the token in `X-Gitlab-Token` is not the secret", "give the same secret here and at the sender"
+        )
 
 
 def _spellings(value: str) -> list[bytes]:
@@ -99,7 +101,9 @@ def _spellings(value: str) -> list[bytes]:
 def _signature(headers: Headers, name: str) -> str:
     value = find_header(headers, name, code=PipelineErrorCode.BAD_SIGNATURE)
     if value is None:
-        raise _refused(f"it has no `{name}` header", "set the secret of the webhook at the sender too")
+        raise _refused(
+            f"the delivery has no `{name}` header", "set the secret of the webhook at the sender too"
+        )
     return value
 
 

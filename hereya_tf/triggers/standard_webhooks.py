@@ -47,7 +47,9 @@ def verify_standard_webhook(headers: Headers, body: bytes, secrets: Sequence[str
 def _required(headers: Headers, name: str) -> str:
     value = find_header(headers, name, code=PipelineErrorCode.BAD_SIGNATURE)
     if value is None:
-        raise _refused(f"it has no `{name}` header")
+        raise _refused(
+            f"the delivery has no `{name}` header", "is it a delivery of that provider, and signed?"
+        )
     return value
 
 

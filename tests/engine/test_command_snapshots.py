@@ -3,6 +3,7 @@
 It stands in `snapshots/`; WRITE_COMMAND_SNAPSHOTS=1 writes what is printed now, to be read.
 """
 
+import json
 import os
 import re
 import shlex
@@ -48,6 +49,17 @@ FILES = {
     "scripts/main.tf": 'resource "terraform_data" "a" {\n'
     '  provisioner "local-exec" {\n    command = "exit 3"\n  }\n}\n',
     "guarded/main.tf": 'resource "terraform_data" "a" {\n  lifecycle {\n    prevent_destroy = true\n  }\n}\n',
+    "hook.headers": "X-Gitlab-Event: Push Hook\nX-Gitlab-Token: hush\n",
+    "hook.secret": "hush\n",
+    "hook.body": json.dumps(
+        {
+            "object_kind": "push",
+            "ref": "refs/heads/main",
+            "before": "1" * 40,
+            "after": "2" * 40,
+            "project": {"path_with_namespace": "acme/shop"},
+        }
+    ),
     "records/main.tf": provider.PROVIDERS + provider.record("one", "one.json", content="as it was"),
 }
 
@@ -59,6 +71,7 @@ class Case(NamedTuple):
     before: tuple[str, ...] = ()
 
 
+CHECK = "trigger check --provider gitlab --headers hook.headers --body hook.body"
 MEDDLING = "somebody changes a record"
 PROVISIONED = ("provision network --yes",)
 CASES = {
@@ -123,6 +136,18 @@ CASES = {
     "runs cancel fails": Case("runs cancel last", PROVISIONED),
     "runs prune": Case("runs prune --history-count 1 --dry-run", (*PROVISIONED, "plan network")),
     "runs prune fails": Case("runs prune --history-bytes 0"),
+    "job submit fails": Case("job submit provision -w prod"),
+    "job status fails": Case("job status 7 -w prod"),
+    "job wait fails": Case("job wait 7"),
+    "job logs fails": Case("job logs 7 -w ''"),
+    "job cancel fails": Case("job cancel 7 -w prod"),
+    "outbox list": Case("outbox list"),
+    "outbox list fails": Case("outbox list -n all"),
+    "outbox retry fails": Case("outbox retry evt_1"),
+    "outbox purge": Case("outbox purge"),
+    "outbox purge fails": Case("outbox purge --older-than soon"),
+    "trigger check": Case(f"{CHECK} --secret-file hook.secret --repository acme/shop --branch main"),
+    "trigger check fails": Case(f"{CHECK} --secret-file network/main.tf"),
     "config show": Case("config show network"),
     "config show fails": Case("config show nowhere"),
     "schema events": Case("schema events"),
@@ -133,8 +158,11 @@ CASES = {
     "schema report fails": Case("schema report more"),
 }
 # One needs a run that lives, the bars of the other are never the same: in tests/unit/test_cli_snapshots.py. What is
-# installed was published and signed before: in tests/unit/test_cli_engine.py.
+# installed was published and signed before: in tests/unit/test_cli_engine.py. Others need a control plane, or a
+# delivery that is dead: in tests/unit/test_cli_job.py and test_cli_outbox.py.
 ELSEWHERE = {
+    *((f"job {name}", True) for name in ("submit", "status", "wait", "logs", "cancel")),
+    ("outbox retry", True),
     *(("runs cancel", True), ("runs timeline", True)),
     *(("engine install", True), ("engine remove", True)),
 }

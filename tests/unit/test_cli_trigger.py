@@ -218,7 +218,7 @@ def test_what_is_no_delivery_is_refused(check: Any, tmp_path: Path, body: bytes,
 
     ran = check("github/push", "--headers", tmp_path / "headers", "--body", tmp_path / "body", "--json")
 
-    assert ran == refused(sentence)
+    assert ran == refused(sentence, "compare it with what its sender has kept of the delivery")
 
 
 HEADERS = dict(saved("github/push").headers)
@@ -262,7 +262,7 @@ def test_headers_are_saved_in_many_ways(check: Any, tmp_path: Path, text: str) -
         (b"[]", "`{}` holds JSON, but no object of headers"),
         (b'{"a": 1}', "`{}` has a header whose value is neither a text nor a list of texts"),
         (b"a: \xff", "`{}` is not UTF-8 text: line 1 holds other bytes"),
-        (b"", "it has no `X-Hub-Signature-256` header"),
+        (b"", "the delivery has no `X-Hub-Signature-256` header"),
     ],
 )
 def test_what_is_no_file_of_headers(check: Any, tmp_path: Path, data: bytes, sentence: str) -> None:

@@ -453,7 +453,7 @@ def test_a_body_that_is_no_object_of_json_is_a_broken_push(name: str, body: byte
 def test_headers_of_nobody_are_no_delivery(name: str) -> None:
     error = refusal(saved(name).provider, {"Content-Type": "application/json"}, saved(name).body)
 
-    assert str(error).startswith("it has no `X-")
+    assert str(error).startswith("the delivery has no `X-")
 
 
 @pytest.mark.behaviour("P2")

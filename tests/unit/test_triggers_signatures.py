@@ -94,11 +94,13 @@ def test_the_vector_of_standard_webhooks() -> None:
 @pytest.mark.parametrize(
     ("headers", "sentence"),
     [
-        pytest.param({}, "it has no `X-Hub-Signature-256` header", id="nothing"),
-        pytest.param({"X-Hub-Signature-256": " "}, "it has no `X-Hub-Signature-256` header", id="empty"),
+        pytest.param({}, "the delivery has no `X-Hub-Signature-256` header", id="nothing"),
+        pytest.param(
+            {"X-Hub-Signature-256": " "}, "the delivery has no `X-Hub-Signature-256` header", id="empty"
+        ),
         pytest.param(
             {"X-Hub-Signature": "sha1=" + hmac.new(b"s", b"{}", "sha1").hexdigest()},
-            "it has no `X-Hub-Signature-256` header",
+            "the delivery has no `X-Hub-Signature-256` header",
             id="SHA-1 only",
         ),
         pytest.param(
@@ -206,7 +208,7 @@ def test_with_a_signing_token_gitlabs_old_token_proves_nothing() -> None:
 
     for secrets in ((VECTOR_SECRET,), (delivery.secret, VECTOR_SECRET)):
         error = refusal(*delivery[:3], secrets)
-        assert (error.code, str(error)) == (BAD, "it has no `webhook-id` header")
+        assert (error.code, str(error)) == (BAD, "the delivery has no `webhook-id` header")
     shown = delivery.but(x_gitlab_token=VECTOR_SECRET)
     assert refusal(*shown[:3], VECTOR_SECRET).code is BAD
     for secret in (VECTOR_SECRET, f" {VECTOR_SECRET}\n"):
@@ -247,9 +249,9 @@ def test_five_minutes_are_allowed_for(apart: float) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("webhook-id", None, "it has no `webhook-id` header"),
-        ("webhook-timestamp", None, "it has no `webhook-timestamp` header"),
-        ("webhook-signature", None, "it has no `webhook-signature` header"),
+        ("webhook-id", None, "the delivery has no `webhook-id` header"),
+        ("webhook-timestamp", None, "the delivery has no `webhook-timestamp` header"),
+        ("webhook-signature", None, "the delivery has no `webhook-signature` header"),
         ("webhook-id", "other", "no signature in `webhook-signature` fits the id, the time and the body"),
         ("webhook-id", "\ud800", "no signature in `webhook-signature` fits the id, the time and the body"),
         (
