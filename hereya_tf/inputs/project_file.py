@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hereya_tf.errors import BadConfig
 from hereya_tf.guards import NO_GUARDS, Guards, Limit, Pattern
@@ -11,10 +11,12 @@ from hereya_tf.inputs.hereyarc import Hereyarc, Rule
 from hereya_tf.inputs.toml_file import TomlFile, read_toml
 from hereya_tf.inputs.values import VariableFile
 
+if TYPE_CHECKING:
+    from hereya_tf.inputs.deploy_table import DeployTable
+
 FILE = "hereya-tf.toml"
 KEYS = ("parameters", "var-files", "engine-version", "max-destroy", "protect", "deploy")
-_HOLDS = "it holds `[parameters]`, `var-files`, `engine-version`, `max-destroy` and `protect`"
-_DEEPEST = 64  # tables and lists in the value of a parameter
+_HOLDS = "it holds `[parameters]`, `var-files`, `engine-version`, `max-destroy`, `protect` and `[deploy]`"
 # What the caller of a run decides: whoever can change a package must not.
 _CALLERS = (
     "yes env env-file request"
@@ -41,6 +43,8 @@ class ProjectFile(NamedTuple):
     engine_version_line: int = 0
     # Beside those of the caller, never instead of them.
     guards: Guards = NO_GUARDS
+    # For jobs of an executor; a run of the package itself has no use for it.
+    deploy: "DeployTable | None" = None
     # As it was read, for whoever tells where a value is from.
     source: TomlFile | None = None
 
@@ -71,6 +75,7 @@ def read_project_file(directory: Path) -> ProjectFile:
             max_destroy=_max_destroy(source, known.get("max-destroy")),
             protect=_protect(source, known.get("protect")),
         ),
+        deploy=_deploy(source),
         source=source,
     )
 
@@ -113,34 +118,14 @@ def _parameters(source: TomlFile) -> Mapping[str, object]:
             f"{source.place('parameters')}: `parameters` is no table",
             "a default is a line `NAME = VALUE` below `[parameters]`",
         )
+    from hereya_tf.inputs.toml_values import why_unusable
+
     for name, value in parameters.items():
-        if (fault := _fault(value)) is not None:
+        if (fault := why_unusable(value)) is not None:
             raise BadConfig(
                 f"{source.place('parameters', name)}: the default of `{name}` {fault[0]}", fault[1]
             )
     return parameters
-
-
-def _fault(value: object) -> tuple[str, str] | None:
-    """What a default holds that no variable can, and what to do about it."""
-    pending = [(value, 1)]
-    while pending:
-        item, depth = pending.pop()
-        if depth > _DEEPEST:
-            return "is nested too deeply", "give it in a file: `var-files`"
-        match item:
-            case dict():
-                pending += [(member, depth + 1) for member in item.values()]
-            case list():
-                pending += [(member, depth + 1) for member in item]
-            case str() | bool() | int():
-                pass
-            case _ if type(item).__name__ == "Decimal":
-                if str(item).lstrip("+-")[0] in "NI":
-                    return "is not a number that an engine knows", "there are neither `nan` nor `inf`"
-            case _:
-                return "is a date or a time, which an engine does not know", "put it in quotes"
-    return None
 
 
 def _var_files(source: TomlFile, key: str | None, directory: Path) -> tuple[VariableFile, ...]:
@@ -203,3 +188,12 @@ def _protect(source: TomlFile, key: str | None) -> tuple[Pattern, ...]:
             raise BadConfig(f"{source.place(key)}: {why}", f"write it like `{key} = ['module.db[\"main\"]']`")
     place = f"{source.shown}:{source.line(key)}"
     return tuple(Pattern(each.strip(), place) for each in patterns)
+
+
+def _deploy(source: TomlFile) -> "DeployTable | None":
+    if "deploy" not in source.values:
+        return None
+    # Here, because hardly any run has one.
+    from hereya_tf.inputs.deploy_table import read_deploy_table
+
+    return read_deploy_table(source)

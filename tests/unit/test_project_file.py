@@ -10,6 +10,7 @@ import pytest
 from hereya_tf.cli.option_table import every_option
 from hereya_tf.errors import BadConfig
 from hereya_tf.guards import Guards, Limit, Pattern
+from hereya_tf.inputs.deploy_table import DeployPackage, DeployTable
 from hereya_tf.inputs.hereyarc import Hereyarc, Rule
 from hereya_tf.inputs.project_file import CALLERS, KEYS, ProjectFile, read_project_file
 from hereya_tf.inputs.values import VariableFile
@@ -74,7 +75,7 @@ nested = { a = [1, { b = 2.50 }] }
 [parameters.table]
 x = 1
 [deploy]
-anything = 2020-01-01
+packages = ["network"]
 """
 
     project = read(package, text)
@@ -92,6 +93,7 @@ anything = 2020-01-01
         var_files=(VariableFile(package / "a.tfvars"), VariableFile(package / "more/b.tfvars")),
         engine_version="~> 1.9",
         engine_version_line=6,
+        deploy=DeployTable((DeployPackage("network", "network"),)),
         source=project.source,
     )
     assert str(project.parameters["ratio"]) == "0.10"
@@ -113,10 +115,6 @@ def test_keys_may_be_written_with_the_other_line(package: Path) -> None:
 
     assert (project.engine_version, project.engine_version_line) == ("1", 2)
     assert project.var_files == (VariableFile(package / "a.tfvars"),)
-
-
-def test_a_deploy_table_is_another_commands(package: Path) -> None:
-    assert read(package, "deploy = 3\n") == ProjectFile(source=read(package, "deploy = 3\n").source)
 
 
 # What it may not say
@@ -141,11 +139,17 @@ WRONG = [
         "a package may not set `ignore_cli_args`: whoever runs it decides that, not who writes it",
         "give it as `--ignore-cli-args`, in the environment, or in your own `config.toml`", id="with a low line",
     ),
+    pytest.param(
+        "\ndeploy = 3", 2, "`deploy` is no table",
+        'write it like `packages = ["network", { path = "web", app = "till" }]` below `[deploy]`',
+        id="a deploy table",
+    ),
     pytest.param("var-file = ['a']", 1, "there is no key `var-file`", "did you mean `var-files`?", id="one file"),
     pytest.param("[parameter]", 1, "there is no key `parameter`", "did you mean `parameters`?", id="one parameter"),
     pytest.param(
         "frobnicate = 1", 1, "there is no key `frobnicate`",
-        "it holds `[parameters]`, `var-files`, `engine-version`, `max-destroy` and `protect`", id="unknown",
+        "it holds `[parameters]`, `var-files`, `engine-version`, `max-destroy`, `protect` and `[deploy]`",
+        id="unknown",
     ),
     pytest.param(
         "var-files = []\nvar_files = []", 2, "`var-files` and `var_files` are the same", "keep one of the two",
