@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "engine": ("hereya_tf.cli.engine", "engine", "Engines that are installed: download, verify, remove."),
     "lock": ("hereya_tf.cli.lock", "lock", "Who holds a lock, and who waits for it."),
     "runs": ("hereya_tf.cli.runs", "runs", "The history of runs; cancel a live one."),
+    "job": ("hereya_tf.cli.job", "job", "Jobs of a control plane: submit, wait, logs, cancel."),
     "outbox": ("hereya_tf.cli.outbox", "outbox", "Deliveries that have not arrived: list, retry, purge."),
     "trigger": ("hereya_tf.cli.trigger", "trigger", "What a webhook delivery would start."),
     "config": ("hereya_tf.cli.config", "config", "What is configured, and where."),

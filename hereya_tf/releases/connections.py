@@ -2,7 +2,7 @@
 
 import errno
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -21,24 +21,39 @@ _TRUST_HINT = "name the certificate of a mirror, or of a proxy that opens TLS, w
 
 
 class Connections:
-    """Keeps connections open for the next request, per proxy."""
+    """Keeps connections open for the next request, per proxy; `shape` sees what is to keep them first."""
 
     def __init__(
-        self, environment: Mapping[str, str], *, connect_timeout: float, idle_timeout: float
+        self,
+        environment: Mapping[str, str],
+        *,
+        connect_timeout: float,
+        idle_timeout: float,
+        shape: "Callable[[PoolManager], None]" = lambda _manager: None,
     ) -> None:
         self._environment = environment
+        self._shape = shape
         self._connect_timeout = connect_timeout
         self._idle_timeout = idle_timeout
         self._context: ssl.SSLContext | None = None
         self._managers: dict[Proxy | None, PoolManager] = {}
 
-    def ask(self, address: Address, headers: Mapping[str, str], proxy: Proxy | None) -> "BaseHTTPResponse":
+    def ask(
+        self,
+        address: Address,
+        headers: Mapping[str, str],
+        proxy: Proxy | None,
+        *,
+        method: str = "GET",
+        body: bytes | None = None,
+    ) -> "BaseHTTPResponse":
         """Send one request and wait for the head of its answer; raises what urllib3 raises."""
         from urllib3 import Timeout
 
         return self._manager(proxy).urlopen(
-            "GET",
+            method,
             str(address),
+            body=body,
             headers=headers,
             redirect=False,
             retries=False,
@@ -99,7 +114,9 @@ class Connections:
 
     def _manager(self, proxy: Proxy | None) -> "PoolManager":
         if proxy not in self._managers:
-            self._managers[proxy] = self._made(proxy)
+            manager = self._made(proxy)
+            self._shape(manager)
+            self._managers[proxy] = manager
         return self._managers[proxy]
 
     def _made(self, proxy: Proxy | None) -> "PoolManager":
