@@ -179,15 +179,18 @@ def read_source(members: Mapping[str, object]) -> PackageSource:
     url, commit, digest = members.get("url"), members.get("commit"), members.get("digest")
     ref, submodules = members.get("ref"), members.get("submodules", False)
     if not isinstance(url, str):
-        raise BadInput("a package's source has no `url`")
+        raise BadInput("a package's source has no `url`", "give the address of its repository or archive")
     if not isinstance(submodules, bool):
-        raise BadInput("a package's `submodules` is neither true nor false")
+        raise BadInput("a package's `submodules` is neither true nor false", "write `true`, or leave it out")
     if ref is not None and not isinstance(ref, str):
-        raise BadInput("a package's `ref` is not a text")
+        raise BadInput("a package's `ref` is not a text", "write it like `refs/heads/main`, or leave it out")
     match commit, digest:
         case str(), None:
             return GitRevision(url=url, commit=commit, ref=ref, with_submodules=submodules)
         case None, str():
             return Archive(url=url, digest=digest)
         case _:
-            raise BadInput("a package's source has either a `commit` or a `digest`, and it is a text")
+            raise BadInput(
+                "a package's source has either a `commit` or a `digest`, and it is a text",
+                "a repository needs the `commit`, an archive its `digest`",
+            )

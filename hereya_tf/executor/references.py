@@ -96,7 +96,10 @@ def _words(prefix: str, command: Any, where: str) -> tuple[str, ...]:
         if not command or not command[0] or any("\0" in word for word in command):
             raise ValueError("it names no command")
     except ValueError as error:
-        raise BadConfig(f"{where}: the command of `{prefix}` cannot be used: {error}") from None
+        raise BadConfig(
+            f"{where}: the command of `{prefix}` cannot be used: {error}",
+            "write it like `vault read -field=value`",
+        ) from None
     return tuple(command)
 
 

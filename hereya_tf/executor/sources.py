@@ -47,16 +47,22 @@ def read_source(package: str, *, commit: str | None, version: str | None, digest
     address, inside = _split(package)
     if digest is not None or address.partition("?")[0].lower().endswith(_ARCHIVES):
         if commit or version:
-            raise BadInput("an archive has a `digest`, and neither `commit` nor `version`")
+            raise BadInput("an archive has a `digest`, and neither `commit` nor `version`", "leave those out")
         if digest is None:
-            raise BadInput("an archive needs its `digest`: `sha256:` and 64 hexadecimal digits")
+            raise BadInput(
+                "an archive needs its `digest`: `sha256:` and 64 hexadecimal digits",
+                "`sha256sum FILE` tells it",
+            )
         return Fetched(Archive(url=address, digest=digest), inside)
     if commit is not None:
         return Fetched(GitRevision(url=address, commit=commit, ref=version), inside)
     if version is not None:
         # Checked as any commit of it would be.
         return Tagged(GitRevision(url=address, commit=_ANY_COMMIT, ref=version).url, version, inside)
-    raise BadInput("a repository needs `commit` or `version`: what runs is one exact commit")
+    raise BadInput(
+        "a repository needs `commit` or `version`: what runs is one exact commit",
+        "give the whole SHA as `commit`",
+    )
 
 
 def canonical(package: str) -> str:
@@ -78,10 +84,13 @@ def has_changing_address(source: Source) -> bool:
 def _directory(path: str, unneeded: str | None) -> Directory:
     if unneeded is not None:
         raise BadInput(
-            "the package is a directory, and `commit`, `version` and `digest` are of repositories and archives"
+            "the package is a directory, and `commit`, `version` and `digest` are of repositories and archives",
+            "leave them out, or give the address of the repository",
         )
     if not path.startswith("/") and _leads_out(path):
-        raise BadInput("the package is a relative directory that leads out of where those begin")
+        raise BadInput(
+            "the package is a relative directory that leads out of where those begin", "write it without `..`"
+        )
     return Directory(_plain(path))
 
 
@@ -91,7 +100,10 @@ def _split(package: str) -> tuple[str, str]:
     rest, question, query = package[start:].partition("?")
     address, slashes, inside = rest.partition("//")
     if _leads_out(inside) or inside.startswith("/") or (slashes and not inside):
-        raise BadInput("what stands behind `//` names no directory inside of the package")
+        raise BadInput(
+            "what stands behind `//` names no directory inside of the package",
+            "such as `URL//modules/network`",
+        )
     return f"{package[:start]}{address.rstrip('/')}{question}{query}", _plain(inside)
 
 

@@ -488,7 +488,10 @@ def test_ctrl_c_during_an_apply_is_one_interrupt(
     child.sendintr()
     code, shown = ended(child)
 
-    assert (code, shown.count("Interrupt received"), "Two interrupts" in shown) == (1, 1, False), shown
+    # The command of the provisioner is interrupted as well, and may end before the engine has said a word.
+    assert (code, shown.count("Interrupt received") <= 1, "Two interrupts" in shown) == (1, True, False), (
+        shown
+    )
     assert scenes.resources(package / "terraform.tfstate") == {"terraform_data.slow": "tainted"}
     assert (only_run().status, only_run().exit_code) == ("cancelled", 1)
     assert scenes.held_locks() == []
