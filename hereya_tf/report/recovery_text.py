@@ -1,6 +1,5 @@
 """What `recover` has found and done, as lines for people (pure)."""
 
-import textwrap
 from collections.abc import Callable, Iterator
 
 from hereya_tf.event_parts import Finding, Recovery, Remainder, Repair
@@ -109,6 +108,9 @@ def redacted(recovery: Recovery, redact: Callable[[str], str]) -> Recovery:
 
 def _item(mark: str, text: str) -> Iterator[str]:
     """One item over as many lines as it takes; what follows a line break is to be copied, and stays whole."""
+    # Here, because every report loads this module, and hardly any has something to wrap.
+    import textwrap
+
     first, *more = text.split("\n")
     # So does a command within a sentence.
     parts = first.split("`")
